@@ -1,0 +1,97 @@
+/**
+ * What a model is to the engine: one function from a request to a stream of deltas that ends in a message.
+ */
+import type { Observable } from 'rxjs'
+import type { ContentBlock, PromptContent, Reply } from '../../machines/agent/messages.ts'
+
+/** A tool as the model sees it: Anthropic's format, JSON Schema input. */
+export interface ToolDefinition {
+  readonly name: string
+  readonly description: string
+  readonly input_schema: Readonly<Record<string, unknown>>
+}
+
+/** One message of a request. */
+export interface RequestMessage {
+  readonly role: 'user' | 'assistant'
+  readonly content: PromptContent
+}
+
+/** Who asks, for usage and telemetry: `main`, `agent:<source>:<type>`, `fork`, `summary`, `classifier`, `compact`. */
+export type RequestSource = string
+
+/** A whole request. Well formed by construction: only the normaliser makes `messages` (law 5). */
+export interface ModelRequest {
+  readonly model: string
+  /** Rendered system prompt. */
+  readonly system: string
+  readonly tools: readonly ToolDefinition[]
+  readonly messages: readonly RequestMessage[]
+  readonly maxTokens: number
+  readonly source: RequestSource
+}
+
+/**
+ * What comes out of a stream. `message` comes once and is last. After `restarted` everything before it is void:
+ * the attempt broke and another begins.
+ */
+export type ModelDelta =
+  | { readonly type: 'text'; readonly index: number; readonly text: string }
+  | { readonly type: 'thinking'; readonly index: number; readonly text: string }
+  | { readonly type: 'block_started'; readonly index: number; readonly block: ContentBlock }
+  | { readonly type: 'input_json'; readonly index: number; readonly json: string }
+  /** A server event that carries no content (`message_start`, `ping`, …): proof of life, nothing more. */
+  | { readonly type: 'heartbeat' }
+  | {
+      readonly type: 'restarted'
+      readonly attempt: number
+      readonly delayMs: number
+      readonly reason: string
+    }
+  | { readonly type: 'message'; readonly reply: Reply; readonly requestId?: string | undefined }
+
+/**
+ * A model.
+ *
+ * `stream` is cold: nothing happens before it is subscribed. It completes right after the `message` delta, or
+ * errors with a {@link ModelError}. It honours `signal` and unsubscription alike by ending the request. A model
+ * makes one attempt; retrying is a wrapper's work.
+ */
+export interface Model {
+  /** Requests to models of one provider pass one gate, so that agents do not retry in lockstep. */
+  readonly provider: string
+  stream(request: ModelRequest, signal: AbortSignal): Observable<ModelDelta>
+}
+
+/** Why a request did not end in a message. */
+export class ModelError extends Error {
+  override readonly name = 'ModelError'
+  /** `overloaded`, `rate-limited`, `unauthorized`, `invalid-request`, `server`, `stream-cut`, `first-byte-timeout`, `gap-timeout`, `connection`, `script`. */
+  readonly code: string
+  readonly retryable: boolean
+  /** HTTP status, where there was an answer. */
+  readonly status: number | undefined
+  /** What the server asked for in `retry-after`, in milliseconds. */
+  readonly retryAfterMs: number | undefined
+
+  constructor(
+    code: string,
+    message: string,
+    options: {
+      readonly retryable: boolean
+      readonly status?: number | undefined
+      readonly retryAfterMs?: number | undefined
+      readonly cause?: unknown
+    },
+  ) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause })
+    this.code = code
+    this.retryable = options.retryable
+    this.status = options.status
+    this.retryAfterMs = options.retryAfterMs
+  }
+
+  static is(value: unknown): value is ModelError {
+    return value instanceof Error && value.name === 'ModelError'
+  }
+}

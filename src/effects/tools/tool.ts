@@ -1,0 +1,75 @@
+/**
+ * What a tool is to the engine.
+ */
+import type { z } from 'zod'
+import type { SeenFile } from '../../machines/agent/events.ts'
+import type { ResultContent } from '../../machines/agent/messages.ts'
+import type { AgentId, CallId } from '../../machines/ids.ts'
+import type { Clock } from '../clock.ts'
+import type { ProcessRunner } from '../process/process-runner.ts'
+
+/**
+ * What a resume may do with a call that has a start and no result (law 3): `interrupt` turns it into an
+ * `interrupted` error result; `repeat` calls it again, because reading is harmless; `keyed` calls it again with
+ * the same key, because its body does its work at most once by that key.
+ */
+export type ResumeRule = 'interrupt' | 'repeat' | 'keyed'
+
+/** What a keyed tool records before it acts, and is given back at a resume. Plain JSON. */
+export type Intent = Readonly<Record<string, unknown>>
+
+/** Contents of files as this agent last saw them, by absolute path. A bounded LRU. */
+export interface SeenFiles {
+  /** The hash it was last seen with; null: seen not to exist; undefined: never seen. */
+  hashOf(path: string): string | null | undefined
+}
+
+/** What a call may use. */
+export interface ToolContext {
+  readonly agentId: AgentId
+  readonly callId: CallId
+  /** Stable over restarts and unique over all sessions: what a keyed body does its work at most once by. */
+  readonly key: string
+  /** The agent's working directory, absolute, symlinks resolved. */
+  readonly cwd: string
+  readonly signal: AbortSignal
+  readonly clock: Clock
+  readonly processes: ProcessRunner
+  readonly seen: SeenFiles
+  /** What `intend` returned for this call, also when it is called again after a crash. */
+  readonly intent: Intent | undefined
+  /** True when the call was started before and this is the same call again after a restart. */
+  readonly isRepeat: boolean
+}
+
+/** What a body hands back. Throw only for defects: an expected failure is a result with `isError`. */
+export interface ToolOutput {
+  readonly content: ResultContent
+  readonly isError?: boolean
+  /** The structured result for transcripts (`toolUseResult`): plain JSON without null fields. */
+  readonly structured?: unknown
+  /** Files whose content the agent now knows. */
+  readonly files?: readonly SeenFile[]
+}
+
+/** A tool. Generic in its parsed input. */
+export interface Tool<I = unknown> {
+  readonly name: string
+  /** Older or foreign names, understood in rules and calls. */
+  readonly aliases?: readonly string[]
+  readonly description: string
+  /** A strict object: unknown fields are refused. */
+  readonly inputSchema: z.ZodType<I>
+  readonly resume: ResumeRule
+  /** Changes nothing in the world. */
+  isReadOnly(input: I): boolean
+  /** May run beside other such calls of the same turn. Must not throw. */
+  isConcurrencySafe(input: I): boolean
+  /** A path that the call writes to, for rules and modes; relative to `cwd` or absolute. */
+  writes?(input: I): string | undefined
+  /** What a rule's specifier is matched against: a command for Bash, a path for file tools. */
+  ruleSubject?(input: I): string | undefined
+  /** Keyed tools: looks at the world and says what it is going to do. Durable before `run`. */
+  intend?(input: I, context: ToolContext): Promise<Intent>
+  run(input: I, context: ToolContext): Promise<ToolOutput>
+}

@@ -1,0 +1,210 @@
+/**
+ * The engine as its users see it: options in, runs and events out. One page; implementations are beside it.
+ */
+import type { InspectionEvent } from 'xstate'
+import type { Observable } from 'rxjs'
+import type { AgentDefinition } from '../definitions/agent-definition.ts'
+import type { PermissionMode } from '../definitions/permission-mode.ts'
+import type { Clock } from '../effects/clock.ts'
+import type { Ids } from '../effects/ids.ts'
+import type { Model, ModelDelta } from '../effects/model/model.ts'
+import type { ProcessRunner } from '../effects/process/process-runner.ts'
+import type { Tool } from '../effects/tools/tool.ts'
+import type { Durability, Storage } from '../journal/storage.ts'
+import type { EndStatus, Fault, Outcome, Recorded } from '../machines/agent/events.ts'
+import type { PromptContent, Usage } from '../machines/agent/messages.ts'
+import type { Phase } from '../machines/agent/accepts.ts'
+import type { AgentId, CallId, SessionId } from '../machines/ids.ts'
+
+/** What `createEngine` takes. Only `model` is required. */
+export interface EngineOptions {
+  readonly model: Model
+  /** Model id for the root agent. Default `sonnet`, through the alias table. */
+  readonly modelId?: string
+  /** What `sonnet`, `opus` and `haiku` mean. */
+  readonly modelAliases?: Readonly<Record<string, string>>
+  /** `max_tokens` of every request. Default 32,000. */
+  readonly maxTokens?: number
+  /** The project: working directory of the root agent. Default: the process's. */
+  readonly cwd?: string
+  /** Folder of everything we write. Default `$TROUPE_HOME`, else `~/.troupe`. */
+  readonly home?: string
+  /** `write` survives the end of the process, `fsync` the end of the machine. Default `write`. */
+  readonly durability?: Durability
+  readonly permissions?: PermissionOptions
+  /** Replaces the whole system prompt of the root agent. */
+  readonly systemPrompt?: string
+  /** Added at the end of the root agent's system prompt. */
+  readonly appendSystemPrompt?: string
+  /** Kinds of agents. Default: the built-in ones. */
+  readonly definitions?: readonly AgentDefinition[]
+  /** Tools besides `Agent`. Default: Read, Write, Edit, Glob, Grep, Bash. */
+  readonly tools?: readonly Tool[]
+  readonly limits?: Partial<Limits>
+  readonly retries?: Partial<RetryOptions>
+  /** Stately's inspection events of every actor, as copies. May throw or be slow: no agent notices. */
+  readonly inspect?: (event: InspectionEvent) => void
+  readonly storage?: Storage
+  readonly clock?: Clock
+  readonly ids?: Ids
+  readonly processes?: ProcessRunner
+}
+
+export interface PermissionOptions {
+  /** Default `default`. */
+  readonly mode?: PermissionMode
+  /** Rules, `Tool` or `Tool(specifier)`. */
+  readonly allow?: readonly string[]
+  readonly deny?: readonly string[]
+}
+
+export interface Limits {
+  /** How deep delegation goes; 1 = children of the root only. Default 1. */
+  readonly depth: number
+  /** Agents alive at once. Default 64. */
+  readonly liveAgents: number
+  /** Children started in one session. Default 1,000. */
+  readonly spawns: number
+  /** Model replies per run of a child. Default 200. */
+  readonly childMaxTurns: number
+}
+
+export interface RetryOptions {
+  /** Retries after the first attempt. Default 10. */
+  readonly maxRetries: number
+  /** Milliseconds until something must come. Default 60,000. */
+  readonly firstByteMs: number
+  /** Milliseconds between deltas that carry content. Default 120,000. */
+  readonly gapMs: number
+  /** First backoff in milliseconds; doubles up to `maxDelayMs`, jittered. Default 500. */
+  readonly baseDelayMs: number
+  /** Default 32,000. */
+  readonly maxDelayMs: number
+}
+
+/** How a run ended. */
+export type RunResult = {
+  readonly sessionId: SessionId
+  readonly agentId: AgentId
+  readonly run: number
+  readonly status: EndStatus
+  readonly outcome: Outcome
+  /** The report: text of the last reply that has any. Empty when there is none. */
+  readonly text: string
+  readonly stopReason: string | undefined
+  readonly turns: number
+  readonly toolUses: number
+  /** Of the last request. */
+  readonly usage: Usage
+  /** Own requests of this run and those of all descendants it started. */
+  readonly totalUsage: Usage
+  /** The same, per model. */
+  readonly modelUsage: Readonly<Record<string, Usage>>
+  readonly durationMs: number
+  /** Time spent in model requests, own and descendants'. */
+  readonly apiDurationMs: number
+  readonly denials: readonly Denial[]
+  /** Present when `status` is `failed`. */
+  readonly fault?: Fault
+}
+
+/** A call that permissions refused, with the rule or mode that decided. */
+export interface Denial {
+  readonly agentId: AgentId
+  readonly callId: CallId
+  readonly toolName: string
+  readonly toolUseId: string
+  readonly toolInput: unknown
+  readonly reason: string
+}
+
+/** Everything that happens in an engine. Facts are durable before they are seen here. */
+export type EngineEvent =
+  | ({ readonly kind: 'fact'; readonly sessionId: SessionId; readonly agentId: AgentId } & Recorded)
+  | {
+      readonly kind: 'delta'
+      readonly sessionId: SessionId
+      readonly agentId: AgentId
+      readonly delta: ModelDelta
+    }
+  /** An event came too late to be taken; it is not in the log. */
+  | {
+      readonly kind: 'late'
+      readonly sessionId: SessionId
+      readonly agentId: AgentId
+      readonly type: string
+      readonly count: number
+    }
+  /** Something could not be honoured (law 11). */
+  | { readonly kind: 'diagnostic'; readonly code: string; readonly message: string }
+
+/** A run as its caller holds it. Iterating it gives the facts of its whole tree, root and descendants. */
+export interface Run extends AsyncIterable<Extract<EngineEvent, { kind: 'fact' }>> {
+  readonly sessionId: SessionId
+  readonly agentId: AgentId
+  /** Resolves however the run ends; rejects only when the engine itself cannot go on (journal, close). */
+  readonly result: Promise<RunResult>
+  /** Deltas of this agent's replies while they stream. */
+  readonly deltas$: Observable<ModelDelta>
+  /** The phase, now and at each change; completes at the end. */
+  readonly state$: Observable<Phase>
+}
+
+/** A live agent, as a view. */
+export interface AgentView {
+  readonly sessionId: SessionId
+  readonly agentId: AgentId
+  readonly agentType: string
+  readonly description: string
+  readonly parentAgentId: AgentId | undefined
+  readonly depth: number
+  readonly phase: Phase | 'idle' | 'suspended'
+  readonly turns: number
+  readonly toolUses: number
+  readonly totalUsage: Usage
+  /** What it did last, in words: a tool and its subject. */
+  readonly lastActivity: string | undefined
+}
+
+export interface RunOptions {
+  /** Continue this session; a UUID that does not exist yet starts one under that id. */
+  readonly sessionId?: string
+  /** Model replies this run may take. */
+  readonly maxTurns?: number
+  /** Aborting kills the run. */
+  readonly signal?: AbortSignal
+}
+
+/** What `spawn` takes: the input of the `Agent` tool, from a host. */
+export interface SpawnInput {
+  readonly description: string
+  readonly prompt: string
+  readonly subagent_type?: string
+  readonly model?: string
+}
+
+export interface ResumeOptions {
+  /** Take over the lock of another machine's engine. */
+  readonly takeOver?: boolean
+  /** Go on although the log has a gap; recorded as an event. */
+  readonly acceptDamage?: boolean
+}
+
+export interface Engine extends AsyncDisposable {
+  /** Starts a session, or the next run of a session whose root is idle. Rejects the result with a clear error otherwise. */
+  run(prompt: PromptContent, options?: RunOptions): Run
+  /** Starts a child of a session's root on behalf of the host, outside any call. */
+  spawn(sessionId: string, input: SpawnInput): Run
+  /**
+   * Brings a session back from its logs: repairs tails, ends surviving processes, re-attaches children, and lets
+   * every unfinished run go on. Resolves with the root's run, or undefined when nothing was in flight.
+   */
+  resume(sessionId: string, options?: ResumeOptions): Promise<Run | undefined>
+  /** Ends an agent's run and those of its descendants. Resolves when it has ended; at once when it already had. */
+  kill(agentId: string, reason?: string): Promise<void>
+  /** Live agents of all open sessions. */
+  readonly agents: readonly AgentView[]
+  readonly events$: Observable<EngineEvent>
+  /** Suspends every run (they can be resumed), waits until nothing of them is left, lets go of all logs. */
+  close(): Promise<void>
+}

@@ -1,0 +1,59 @@
+/**
+ * Where logs live, as a port. The journal above it knows lines; this knows bytes and files.
+ *
+ *   S1  After `append` has resolved (or returned), its bytes survive what the durability promises: `write` the
+ *       end of this process, `fsync` the end of the machine.
+ *   S2  A failed append leaves each file as it was before, as far as the disk lets it: it is cut back to its last
+ *       durable length. After a failed sync, or where cutting back fails, the file takes no more writes.
+ *   S3  A file that does not end in a line feed gets one before the next append, so that a torn tail never
+ *       swallows a good line.
+ */
+
+/** Nothing, or a promise of it: small appends may be synchronous, which costs a quarter. */
+export type MaybePromise<T> = T | Promise<T>
+
+/** What `durable` means: written to the operating system, or synced to the disk. */
+export type Durability = 'write' | 'fsync'
+
+/** Whole lines for the end of one file. */
+export interface Append {
+  readonly path: string
+  readonly text: string
+}
+
+export interface Storage {
+  /**
+   * Appends to several files as one batch; each file gets its bytes in order, in one write. Creates a missing
+   * file with mode 0600, its folders with 0700, and syncs the folder. Throws or rejects with a `StorageError`.
+   */
+  append(batch: readonly Append[]): MaybePromise<void>
+  /** The bytes of a file in chunks, from `offset`. Throws a `StorageError` with code `not-found` when there is none. */
+  read(path: string, offset?: number): AsyncIterable<Uint8Array>
+  /** Writes a whole small file atomically (temporary file, rename). Derived files and blobs only. */
+  writeWhole(path: string, text: string): MaybePromise<void>
+  exists(path: string): MaybePromise<boolean>
+  /** Names in a folder, sorted; empty when there is no such folder. */
+  list(folder: string): Promise<readonly string[]>
+  /** No more appends to this file for now: lets go of its handle. */
+  release(path: string): void
+  /** Waits for what is in flight and lets go of everything. */
+  close(): Promise<void>
+}
+
+/** A file operation that did not do what it should. */
+export class StorageError extends Error {
+  override readonly name = 'StorageError'
+  /** `not-found`, `full`, `denied`, `is-a-directory`, `poisoned` (an earlier sync failed), `short-write`, `io`. */
+  readonly code: string
+  readonly path: string
+
+  constructor(code: string, path: string, message: string, cause?: unknown) {
+    super(message, cause === undefined ? undefined : { cause })
+    this.code = code
+    this.path = path
+  }
+
+  static is(value: unknown): value is StorageError {
+    return value instanceof Error && value.name === 'StorageError'
+  }
+}

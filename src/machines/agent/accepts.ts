@@ -1,0 +1,63 @@
+/**
+ * Which event is taken in which phase of a run: one table, tested against the machine.
+ *
+ * Neither XState's `can()` nor «same snapshot as before» answers this: a taken event may change nothing, and
+ * an event with a failing guard looks like one that nobody knows. The mailbox asks here before it writes.
+ */
+import type { RunEvent, RunEventType } from './events.ts'
+import type { RunSnapshot } from './fold.ts'
+
+/** The leaf of a run that decides what it takes. */
+export type Phase =
+  | 'awaitingPrompt'
+  | 'preparing'
+  | 'requesting'
+  | 'acting'
+  | 'draining'
+  | 'completed'
+  | 'failed'
+  | 'killed'
+
+const LIVE = ['awaitingPrompt', 'preparing', 'requesting', 'acting', 'draining'] as const
+
+export const ACCEPTED: Readonly<Record<RunEventType, readonly Phase[]>> = {
+  'run.started': ['awaitingPrompt'],
+  'agent.prepared': ['preparing'],
+  'reply.received': ['requesting'],
+  'request.failed': ['requesting'],
+  'call.started': ['acting'],
+  'process.started': ['acting', 'draining'],
+  'call.ended': ['acting', 'draining'],
+  'kill.requested': ['awaitingPrompt', 'preparing', 'requesting', 'acting'],
+  'agent.faulted': LIVE,
+  'agent.backgrounded': ['requesting', 'acting'],
+  'agent.ended': ['draining'],
+  'run.suspended': LIVE,
+  'run.resumed': LIVE,
+}
+
+/** The phase of a run. */
+export function phaseOf({ value }: Pick<RunSnapshot, 'value'>): Phase {
+  if (typeof value === 'string') return value
+  if ('resolving' in value) return value.resolving
+  if ('settling' in value) return value.settling
+  // `deciding` is left in the same step that enters it, so a settled snapshot is never in it.
+  const turn = value.running.turn
+  return turn === 'deciding' ? 'requesting' : turn
+}
+
+/** Whether the run takes the event: its phase does, and an event about a call is about an open one. */
+export function accepts(run: RunSnapshot, event: Pick<RunEvent, 'type'> & { callId?: unknown }): boolean {
+  const phase = phaseOf(run)
+  if (!ACCEPTED[event.type].includes(phase)) return false
+  switch (event.type) {
+    case 'call.started':
+    case 'process.started':
+    case 'call.ended':
+      return run.context.calls.some((call) => call.callId === event.callId)
+    case 'agent.backgrounded':
+      return typeof run.value === 'object' && 'running' in run.value && run.value.running.placement === 'foreground'
+    default:
+      return true
+  }
+}

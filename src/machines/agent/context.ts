@@ -1,0 +1,120 @@
+/**
+ * What a run remembers: ids, counts and positions in the log, never content, so that an event costs the same
+ * at message 10 and at message 10,000.
+ */
+import type { AgentId } from '../ids.ts'
+import type { OpenCall } from './calls.ts'
+import type { AgentEventOf, CallRequest, EndStatus, Outcome } from './events.ts'
+import type { Usage } from './messages.ts'
+import { isText } from './messages.ts'
+
+export interface RunInput {
+  readonly agentId: AgentId
+  readonly run: number
+}
+
+export interface RunContext {
+  readonly agentId: AgentId
+  readonly run: number
+  readonly maxTurns: number | undefined
+  /** Model replies so far. */
+  readonly turns: number
+  readonly toolUses: number
+  /** Calls of the current turn without a result, in the order of the reply. */
+  readonly calls: readonly OpenCall[]
+  /** Position of the last reply with text: the report, if the run ended now. */
+  readonly report: number | undefined
+  readonly usage: Usage
+  readonly totalUsage: Usage
+  readonly denials: Readonly<Record<string, number>>
+  /** Set once, when settling begins. */
+  readonly outcome: Outcome | undefined
+}
+
+const NO_USAGE: Usage = { input_tokens: 0, output_tokens: 0 }
+
+/** Must stay trivial and total: XState's pure `transition` calls it with no input at all. */
+export function initialContext({ input }: { input: RunInput | undefined }): RunContext {
+  return {
+    agentId: input?.agentId ?? ('' as AgentId),
+    run: input?.run ?? 0,
+    maxTurns: undefined,
+    turns: 0,
+    toolUses: 0,
+    calls: [],
+    report: undefined,
+    usage: NO_USAGE,
+    totalUsage: NO_USAGE,
+    denials: {},
+    outcome: undefined,
+  }
+}
+
+/** The status that an outcome means. A limit, a cut reply and an empty report are ways of completing. */
+export function statusOf(outcome: Outcome): EndStatus {
+  switch (outcome.kind) {
+    case 'completed':
+    case 'limit':
+    case 'partial':
+    case 'no_report':
+      return 'completed'
+    case 'failed':
+      return 'failed'
+    case 'killed':
+      return 'killed'
+  }
+}
+
+/** The last event of a run, from what it remembers. Only the duration comes from outside. */
+export function endOf(context: RunContext, durationMs: number): AgentEventOf<'agent.ended'> {
+  const outcome: Outcome = context.outcome ?? {
+    kind: 'failed',
+    fault: { code: 'ended-without-outcome', message: 'the run ended without an outcome', retryable: false },
+  }
+  return {
+    type: 'agent.ended',
+    run: context.run,
+    status: statusOf(outcome),
+    outcome,
+    turns: context.turns,
+    toolUses: context.toolUses,
+    usage: context.usage,
+    totalUsage: context.totalUsage,
+    durationMs,
+    ...(Object.keys(context.denials).length > 0 && { denials: { ...context.denials } }),
+  }
+}
+
+/** What a reply changes, whatever state follows. */
+export function afterReply(
+  context: RunContext,
+  event: AgentEventOf<'reply.received'>,
+): Pick<RunContext, 'turns' | 'usage' | 'totalUsage' | 'report' | 'calls' | 'toolUses'> {
+  const hasText = event.reply.content.some((block) => isText(block) && block.text.trim() !== '')
+  return {
+    turns: context.turns + 1,
+    toolUses: context.toolUses + event.calls.length,
+    usage: event.reply.usage,
+    totalUsage: addUsage(context.totalUsage, event.reply.usage),
+    report: hasText ? event.seq : context.report,
+    calls: event.calls.map(waiting),
+  }
+}
+
+const waiting = (call: CallRequest): OpenCall => ({
+  callId: call.callId,
+  name: call.name,
+  concurrencySafe: call.concurrencySafe,
+  phase: 'waiting',
+})
+
+/** Sums the four counts that every server reports; other fields of a usage cannot be added and are left out. */
+export function addUsage(a: Usage, b: Usage): Usage {
+  const sum = (key: 'cache_creation_input_tokens' | 'cache_read_input_tokens') => (a[key] ?? 0) + (b[key] ?? 0)
+  return {
+    input_tokens: a.input_tokens + b.input_tokens,
+    output_tokens: a.output_tokens + b.output_tokens,
+    cache_creation_input_tokens: sum('cache_creation_input_tokens'),
+    cache_read_input_tokens: sum('cache_read_input_tokens'),
+  }
+}

@@ -1,0 +1,270 @@
+/**
+ * What can happen to an agent: one discriminated union, the vocabulary of every log.
+ *
+ * Past facts, `noun.past`. Each schema is a loose object, so that a field of a newer version survives a round
+ * trip. Conversation events (`run.started`, `reply.received`, `call.ended`) are stored as transcript lines,
+ * all others as short lifecycle lines; the codec in `journal/` knows which. Time, ids and anything random are
+ * data in here: a machine never asks for them.
+ */
+import { z } from 'zod'
+import { AgentId, BlobHash, CallId } from '../ids.ts'
+import { PromptContent, Reply, ToolResultBlock, Usage } from './messages.ts'
+
+/** The version of the agent machine that new runs are recorded under. A change that would fold a recorded history differently raises it. */
+export const MACHINE_VERSION = 1
+
+/** A resolved value and the rule that decided it, so that anyone can ask why. */
+const resolved = <T extends z.ZodType>(value: T) => z.object({ value, rule: z.string() })
+
+/** An error as data: what happened, and whether trying again later makes sense. */
+export const Fault = z.looseObject({
+  code: z.string(),
+  message: z.string(),
+  retryable: z.boolean(),
+})
+export type Fault = z.infer<typeof Fault>
+
+/** Who a message is from (law 12). Set by the engine, never by text. */
+export const Origin = z.discriminatedUnion('from', [
+  z.object({ from: z.literal('user') }),
+  z.object({ from: z.literal('agent'), agentId: AgentId }),
+  z.object({ from: z.literal('hook'), hook: z.string() }),
+  z.object({ from: z.literal('engine') }),
+])
+export type Origin = z.infer<typeof Origin>
+
+const PermissionModeName = z.enum([
+  'plan',
+  'dontAsk',
+  'default',
+  'acceptEdits',
+  'auto',
+  'bypassPermissions',
+  'bubble',
+])
+
+/** What a spawn was routed to, as the parent's log keeps it. The task itself is in the parent's call. */
+export const SpawnPlan = z.looseObject({
+  agentType: z.string(),
+  description: z.string(),
+  model: resolved(z.string()),
+  mode: resolved(PermissionModeName),
+  maxTurns: resolved(z.number().int().positive()).optional(),
+  cwd: z.string().optional(),
+})
+export type SpawnPlan = z.infer<typeof SpawnPlan>
+
+// ── the agent ────────────────────────────────────────────────────────────────────────────────────────────
+
+/** First line of every log: who this agent is, each value with the rule that decided it. */
+export const AgentSpawned = z.looseObject({
+  type: z.literal('agent.spawned'),
+  agentId: AgentId,
+  depth: z.number().int().nonnegative(),
+  parent: z.looseObject({ agentId: AgentId, callId: CallId, toolUseId: z.string() }).optional(),
+  plan: SpawnPlan,
+  /** Root only: values in force for the session (feature gates, rules of the host), so that a resume decides alike. */
+  session: z.looseObject({}).optional(),
+})
+
+/** The prompt and the tools of the run are rendered and stored; the first request may follow. */
+export const AgentPrepared = z.looseObject({
+  type: z.literal('agent.prepared'),
+  system: BlobHash,
+  tools: BlobHash,
+})
+
+// ── a run ────────────────────────────────────────────────────────────────────────────────────────────────
+
+/** A message that starts a run. Stored as the user line that it is. */
+export const RunStarted = z.looseObject({
+  type: z.literal('run.started'),
+  /** 1 for the first run of an agent. */
+  run: z.number().int().positive(),
+  machine: z.number().int().positive(),
+  content: PromptContent,
+  origin: Origin,
+  /** Model responses this run may take; absent: no limit. */
+  maxTurns: z.number().int().positive().optional(),
+})
+
+/** The process stopped running this agent: on purpose (`closed`), or found out at the next start (`crashed`). */
+export const RunSuspended = z.looseObject({
+  type: z.literal('run.suspended'),
+  reason: z.enum(['closed', 'crashed']),
+})
+
+/** The run goes on in another process. `survivors`: processes of the dead engine that were ended first. */
+export const RunResumed = z.looseObject({
+  type: z.literal('run.resumed'),
+  survivors: z.number().int().nonnegative().optional(),
+  /** Damage in the log that the person accepted, as byte offsets. */
+  acceptedDamage: z.array(z.object({ from: z.number().int(), to: z.number().int() })).optional(),
+})
+
+/** What a run came to. Its `kind` decides the status. */
+export const Outcome = z.discriminatedUnion('kind', [
+  z.object({ kind: z.literal('completed') }),
+  /** A limit was reached; what there is, is the report. */
+  z.object({ kind: z.literal('limit'), limit: z.enum(['turns']) }),
+  /** The reply was cut at the model's own `max_tokens`. */
+  z.object({ kind: z.literal('partial') }),
+  /** The model stopped without a word. */
+  z.object({ kind: z.literal('no_report') }),
+  z.object({ kind: z.literal('failed'), fault: Fault }),
+  z.object({ kind: z.literal('killed'), by: z.string(), reason: z.string().optional() }),
+])
+export type Outcome = z.infer<typeof Outcome>
+
+export const EndStatus = z.enum(['completed', 'failed', 'killed'])
+export type EndStatus = z.infer<typeof EndStatus>
+
+/** The end of a run. The last fact of it: nothing leaves an end. */
+export const AgentEnded = z.looseObject({
+  type: z.literal('agent.ended'),
+  run: z.number().int().positive(),
+  status: EndStatus,
+  outcome: Outcome,
+  turns: z.number().int().nonnegative(),
+  toolUses: z.number().int().nonnegative(),
+  /** Of the last request. */
+  usage: Usage,
+  /** Sum over all requests of the run, own requests only. */
+  totalUsage: Usage,
+  /** Running time in milliseconds, as the engine's clock measured it. */
+  durationMs: z.number().int().nonnegative(),
+  /** Refused calls per tool. Absent when there were none. */
+  denials: z.record(z.string(), z.number().int().positive()).optional(),
+})
+
+/** Something that must not happen did: an effect threw, or an event could not be folded. */
+export const AgentFaulted = z.looseObject({ type: z.literal('agent.faulted'), fault: Fault })
+
+/** Somebody wants this run ended. */
+export const KillRequested = z.looseObject({
+  type: z.literal('kill.requested'),
+  by: z.string(),
+  reason: z.string().optional(),
+})
+
+/** The run was moved out of its parent's foreground. */
+export const AgentBackgrounded = z.looseObject({ type: z.literal('agent.backgrounded'), by: z.string() })
+
+// ── a turn ───────────────────────────────────────────────────────────────────────────────────────────────
+
+/** One tool call that a reply asks for. */
+export const CallRequest = z.object({
+  callId: CallId,
+  toolUseId: z.string(),
+  name: z.string(),
+  /** May run beside its neighbours. Decided by the tool when the reply came, kept for ever. */
+  concurrencySafe: z.boolean(),
+})
+export type CallRequest = z.infer<typeof CallRequest>
+
+/** A whole reply. Stored as one line per content block; it counts with its last line. */
+export const ReplyReceived = z.looseObject({
+  type: z.literal('reply.received'),
+  reply: Reply,
+  requestId: z.string().optional(),
+  /** Position of its first line. */
+  seq: z.number().int().nonnegative(),
+  calls: z.array(CallRequest),
+})
+
+/** The model could not be reached, or its stream could not be finished, after all retries. */
+export const RequestFailed = z.looseObject({
+  type: z.literal('request.failed'),
+  fault: Fault,
+  attempts: z.number().int().positive(),
+})
+
+/**
+ * The body of a call is about to run. Durable first for every call whose body is not harmless to repeat.
+ * `intent` is what a keyed tool needs to know at a resume; `child` is the agent that an `Agent` call starts.
+ */
+export const CallStarted = z.looseObject({
+  type: z.literal('call.started'),
+  callId: CallId,
+  intent: z.record(z.string(), z.unknown()).optional(),
+  child: z.object({ agentId: AgentId, plan: SpawnPlan }).optional(),
+})
+
+/** A call's own process group is running; a resume ends what survived a crash by it. */
+export const ProcessStarted = z.looseObject({
+  type: z.literal('process.started'),
+  callId: CallId,
+  pid: z.number().int().positive(),
+  /** Kernel start time (clock ticks since boot on Linux), so that a reused pid is not taken for ours. */
+  startTime: z.string().optional(),
+})
+
+/** A file as a call left or saw it: the hash of its content, null when there is none. */
+export const SeenFile = z.object({ path: z.string(), hash: z.string().nullable() })
+export type SeenFile = z.infer<typeof SeenFile>
+
+/**
+ * The result of a call: `ok`, `error`, `denied` by permissions, or `interrupted`. Stored as the user line with
+ * the `tool_result`. For an `Agent` call this line *is* the delivery of the child's end to its parent.
+ */
+export const CallEnded = z.looseObject({
+  type: z.literal('call.ended'),
+  callId: CallId,
+  outcome: z.enum(['ok', 'error', 'denied', 'interrupted']),
+  result: ToolResultBlock,
+  /** The structured result, for readers of transcripts; never sent to the model. */
+  toolUseResult: z.unknown().optional(),
+  /** Key of the delivered end: the child and its run. */
+  delivered: z.object({ agentId: AgentId, run: z.number().int().positive() }).optional(),
+  /** Files whose content the agent now knows. */
+  files: z.array(SeenFile).optional(),
+})
+
+// ── unions ───────────────────────────────────────────────────────────────────────────────────────────────
+
+/** Everything that one line, or one group of lines, of a log can say. */
+export const AgentEvent = z.discriminatedUnion('type', [
+  AgentSpawned,
+  AgentPrepared,
+  RunStarted,
+  RunSuspended,
+  RunResumed,
+  AgentEnded,
+  AgentFaulted,
+  KillRequested,
+  AgentBackgrounded,
+  ReplyReceived,
+  RequestFailed,
+  CallStarted,
+  ProcessStarted,
+  CallEnded,
+])
+export type AgentEvent = z.infer<typeof AgentEvent>
+export type AgentEventType = AgentEvent['type']
+/** The event of one type. */
+export type AgentEventOf<T extends AgentEventType> = Extract<AgentEvent, { type: T }>
+
+/** What the machine of a run is sent: everything but the agent's birth, which precedes its runs. */
+export type RunEvent = Exclude<AgentEvent, { type: 'agent.spawned' }>
+export type RunEventType = RunEvent['type']
+
+/** A reply before it has a place in a log: it does not know its position and its call ids yet. */
+export interface ReplyDraft {
+  readonly type: 'reply.received'
+  readonly reply: Reply
+  readonly requestId?: string | undefined
+  /** For each block of the reply: may it run beside its neighbours? Only read for `tool_use` blocks. */
+  readonly concurrencySafe: readonly boolean[]
+}
+
+/** What is posted to a mailbox: an event, or a reply that gets its position when it is encoded. */
+export type EventDraft = Exclude<AgentEvent, { type: 'reply.received' }> | ReplyDraft
+
+/** An event with its place. `seq` is the position of its (first) line, `lines` the ids of its conversation lines. */
+export interface Recorded<E extends AgentEvent = AgentEvent> {
+  readonly seq: number
+  /** Milliseconds since the epoch. */
+  readonly at: number
+  readonly event: E
+  readonly lines: readonly string[]
+}

@@ -1,0 +1,288 @@
+/**
+ * One run of one agent, from a message to its answer.
+ *
+ * Owns: which state follows which event, and which effects are wanted in which state.
+ * Does not own: anything outside itself. Effects are callback actors of which this file knows only the names;
+ * they never answer their parent, their outcome comes back through the log as an event of its own.
+ *
+ *   M1  No I/O, no clock, no randomness: the next state depends on this state and the event alone.
+ *   M2  No child machines, `onDone`, `onError`, `after`, `sendTo`, `emit`, entry or exit actions: the pure
+ *       `transition` would not see their results, and a replay would differ from the live run.
+ *   M3  The initial state wants no effect, which keeps a fold cheap.
+ *   M4  Placement is a region beside the turn: moving to the background never touches a stream or a call.
+ *   M5  The first outcome stays; every way out passes through `settling`.
+ */
+import { assign, fromCallback, setup, stopChild } from 'xstate'
+import type { AgentId, CallId } from '../ids.ts'
+import { startable } from './calls.ts'
+import type { RunContext, RunInput } from './context.ts'
+import { afterReply, initialContext } from './context.ts'
+import type { AgentEventOf, Fault, Outcome, RunEvent } from './events.ts'
+
+/** What every effect is given: ids. It looks the rest up, so that a restart finds the same. */
+export interface EffectInput {
+  readonly agentId: AgentId
+  readonly run: number
+}
+
+export interface CallInput extends EffectInput {
+  readonly callId: CallId
+}
+
+/** The effects that a run asks for. The engine provides the implementations. */
+export type EffectName = 'prepare' | 'requestModel' | 'runCall' | 'drain'
+
+/** The id of a call's effect among the machine's children. */
+export const callActorId = (call: CallId): string => `call:${call}`
+
+const effect = fromCallback<RunEvent, EffectInput>(() => {})
+const callEffect = fromCallback<RunEvent, CallInput>(() => {})
+
+const ids = ({ context }: { context: RunContext }): EffectInput => ({
+  agentId: context.agentId,
+  run: context.run,
+})
+
+/** Guards and actions that read a reply are only ever named on its transitions. */
+function reply(event: RunEvent): AgentEventOf<'reply.received'> {
+  if (event.type !== 'reply.received') throw new TypeError(`expected a reply, got ${event.type}`)
+  return event
+}
+
+const REFUSED: Fault = {
+  code: 'refused',
+  message: 'the model refused to answer (stop_reason "refusal")',
+  retryable: false,
+}
+
+const machineSetup = setup({
+  types: {
+    context: {} as RunContext,
+    events: {} as RunEvent,
+    input: {} as RunInput,
+  },
+  actors: { prepare: effect, requestModel: effect, runCall: callEffect, drain: effect },
+  guards: {
+    wasRefused: ({ event }) => reply(event).reply.stop_reason === 'refusal',
+    asksForCalls: ({ event }) => reply(event).calls.length > 0,
+    isPaused: ({ event }) => reply(event).reply.stop_reason === 'pause_turn',
+    wasCut: ({ event }) => reply(event).reply.stop_reason === 'max_tokens',
+    saidNothing: ({ context, event }) => afterReply(context, reply(event)).report === undefined,
+    hasReachedTurnLimit: ({ context }) => context.maxTurns !== undefined && context.turns >= context.maxTurns,
+    allCallsHaveResults: ({ context }) => context.calls.length === 0,
+    isOpenCall: ({ context, event }) =>
+      'callId' in event && context.calls.some((call) => call.callId === event.callId),
+    endsCompleted: ({ event }) => event.type === 'agent.ended' && event.status === 'completed',
+    endsFailed: ({ event }) => event.type === 'agent.ended' && event.status === 'failed',
+    endsKilled: ({ event }) => event.type === 'agent.ended' && event.status === 'killed',
+  },
+  actions: {
+    rememberRun: assign(({ event }) =>
+      event.type === 'run.started' ? { run: event.run, maxTurns: event.maxTurns } : {},
+    ),
+    rememberReply: assign(({ context, event }) => afterReply(context, reply(event))),
+    markStarted: assign(({ context, event }) => ({
+      calls: context.calls.map((call) =>
+        event.type === 'call.started' && call.callId === event.callId
+          ? { ...call, phase: 'started' as const }
+          : call,
+      ),
+    })),
+    forgetCall: assign(({ context, event }) => {
+      if (event.type !== 'call.ended') return {}
+      const ended = context.calls.find((call) => call.callId === event.callId)
+      return {
+        calls: context.calls.filter((call) => call !== ended),
+        ...(ended !== undefined &&
+          event.outcome === 'denied' && {
+            denials: { ...context.denials, [ended.name]: (context.denials[ended.name] ?? 0) + 1 },
+          }),
+      }
+    }),
+    stopCallEffect: stopChild(({ event }) =>
+      event.type === 'call.ended' ? callActorId(event.callId) : '',
+    ),
+    recordOutcome: assign(({ context }, params: { outcome: Outcome }) => ({
+      outcome: context.outcome ?? params.outcome,
+    })),
+  },
+})
+
+/** Starts the effects of the calls whose turn has come. */
+const startCalls = machineSetup.enqueueActions(({ context, enqueue }) => {
+  const starting = startable(context.calls)
+  if (starting.length === 0) return
+  enqueue.assign({
+    calls: context.calls.map((call) =>
+      starting.includes(call) ? { ...call, phase: 'requested' as const } : call,
+    ),
+  })
+  for (const call of starting) {
+    enqueue.spawnChild('runCall', {
+      id: callActorId(call.callId),
+      input: { agentId: context.agentId, run: context.run, callId: call.callId },
+    })
+  }
+})
+
+/** Aborts the effects of all open calls. Spawned effects, unlike invoked ones, do not end with the state they began in. */
+const stopCalls = machineSetup.enqueueActions(({ context, enqueue }) => {
+  for (const call of context.calls) {
+    if (call.phase !== 'waiting') enqueue.stopChild(callActorId(call.callId))
+  }
+})
+
+const settleAs = (outcome: Outcome) => ({ type: 'recordOutcome' as const, params: { outcome } })
+
+/** A kill or a fault ends the run from anywhere, through settling. */
+const waysOut = {
+  'kill.requested': {
+    target: '#agent.settling',
+    actions: [
+      stopCalls,
+      {
+        type: 'recordOutcome' as const,
+        params: ({ event }: { event: AgentEventOf<'kill.requested'> }) => ({
+          outcome: {
+            kind: 'killed' as const,
+            by: event.by,
+            ...(event.reason !== undefined && { reason: event.reason }),
+          },
+        }),
+      },
+    ],
+  },
+  'agent.faulted': {
+    target: '#agent.settling',
+    actions: [
+      stopCalls,
+      {
+        type: 'recordOutcome' as const,
+        params: ({ event }: { event: AgentEventOf<'agent.faulted'> }) => ({
+          outcome: { kind: 'failed' as const, fault: event.fault },
+        }),
+      },
+    ],
+  },
+} as const
+
+export const agentMachine = machineSetup.createMachine({
+  id: 'agent',
+  context: initialContext,
+  initial: 'resolving',
+  // Facts about the process, not about the run: taken in every state that can still change, and change nothing.
+  on: { 'run.suspended': {}, 'run.resumed': {} },
+  states: {
+    /** Who this run is: prompt, tools, permissions. */
+    resolving: {
+      initial: 'awaitingPrompt',
+      on: waysOut,
+      states: {
+        awaitingPrompt: {
+          on: { 'run.started': { target: 'preparing', actions: 'rememberRun' } },
+        },
+        preparing: {
+          invoke: { id: 'prepare', src: 'prepare', input: ids },
+          on: { 'agent.prepared': { target: '#agent.running' } },
+        },
+      },
+    },
+    running: {
+      type: 'parallel',
+      on: waysOut,
+      states: {
+        turn: {
+          initial: 'requesting',
+          states: {
+            /** The model is answering. That it streams is a view; the state is the same until the reply is whole. */
+            requesting: {
+              invoke: { id: 'requestModel', src: 'requestModel', input: ids },
+              on: {
+                'reply.received': [
+                  {
+                    guard: 'wasRefused',
+                    target: '#agent.settling',
+                    actions: ['rememberReply', settleAs({ kind: 'failed', fault: REFUSED })],
+                  },
+                  { guard: 'asksForCalls', target: 'acting', actions: ['rememberReply', startCalls] },
+                  { guard: 'isPaused', target: 'deciding', actions: 'rememberReply' },
+                  {
+                    guard: 'wasCut',
+                    target: '#agent.settling',
+                    actions: ['rememberReply', settleAs({ kind: 'partial' })],
+                  },
+                  {
+                    guard: 'saidNothing',
+                    target: '#agent.settling',
+                    actions: ['rememberReply', settleAs({ kind: 'no_report' })],
+                  },
+                  {
+                    target: '#agent.settling',
+                    actions: ['rememberReply', settleAs({ kind: 'completed' })],
+                  },
+                ],
+                'request.failed': {
+                  target: '#agent.settling',
+                  actions: {
+                    type: 'recordOutcome',
+                    params: ({ event }) => ({ outcome: { kind: 'failed', fault: event.fault } }),
+                  },
+                },
+              },
+            },
+            /** The calls of the reply run; each ends with a result, whatever happens to it. */
+            acting: {
+              on: {
+                'call.started': { guard: 'isOpenCall', actions: 'markStarted' },
+                'process.started': { guard: 'isOpenCall' },
+                'call.ended': { guard: 'isOpenCall', actions: ['forgetCall', 'stopCallEffect', startCalls] },
+              },
+              always: { guard: 'allCallsHaveResults', target: 'deciding' },
+            },
+            /** Between two turns: may another one start? */
+            deciding: {
+              always: [
+                {
+                  guard: 'hasReachedTurnLimit',
+                  target: '#agent.settling',
+                  actions: settleAs({ kind: 'limit', limit: 'turns' }),
+                },
+                { target: 'requesting' },
+              ],
+            },
+          },
+        },
+        placement: {
+          initial: 'foreground',
+          states: {
+            foreground: { on: { 'agent.backgrounded': { target: 'backgrounded' } } },
+            backgrounded: {},
+          },
+        },
+      },
+    },
+    /**
+     * The outcome is recorded; now everything that the run started comes to rest. Later steps (stop hooks, handoff
+     * review, worktree, output file) are states here, each an effect with its own event.
+     */
+    settling: {
+      initial: 'draining',
+      on: {
+        'agent.ended': [
+          { guard: 'endsCompleted', target: '#agent.completed' },
+          { guard: 'endsKilled', target: '#agent.killed' },
+          { guard: 'endsFailed', target: '#agent.failed' },
+        ],
+        'call.ended': { guard: 'isOpenCall', actions: 'forgetCall' },
+        'process.started': { guard: 'isOpenCall' },
+        'agent.faulted': {},
+      },
+      states: {
+        draining: { invoke: { id: 'drain', src: 'drain', input: ids } },
+      },
+    },
+    completed: { type: 'final' },
+    failed: { type: 'final' },
+    killed: { type: 'final' },
+  },
+})
