@@ -4,10 +4,12 @@
 import type { InspectionEvent } from 'xstate'
 import type { Observable } from 'rxjs'
 import type { AgentDefinition } from '../definitions/agent-definition.ts'
+import type { Limits } from '../definitions/limits.ts'
 import type { PermissionMode } from '../definitions/permission-mode.ts'
 import type { Clock } from '../effects/clock.ts'
 import type { Ids } from '../effects/ids.ts'
 import type { Model, ModelDelta } from '../effects/model/model.ts'
+import type { RetryPolicy } from '../effects/model/retrying.ts'
 import type { ProcessRunner } from '../effects/process/process-runner.ts'
 import type { Tool } from '../effects/tools/tool.ts'
 import type { Durability, Storage } from '../journal/storage.ts'
@@ -41,7 +43,8 @@ export interface EngineOptions {
   /** Tools besides `Agent`. Default: Read, Write, Edit, Glob, Grep, Bash. */
   readonly tools?: readonly Tool[]
   readonly limits?: Partial<Limits>
-  readonly retries?: Partial<RetryOptions>
+  /** How often and how patiently a request is tried. */
+  readonly retries?: Partial<RetryPolicy>
   /** Stately's inspection events of every actor, as copies. May throw or be slow: no agent notices. */
   readonly inspect?: (event: InspectionEvent) => void
   readonly storage?: Storage
@@ -56,30 +59,6 @@ export interface PermissionOptions {
   /** Rules, `Tool` or `Tool(specifier)`. */
   readonly allow?: readonly string[]
   readonly deny?: readonly string[]
-}
-
-export interface Limits {
-  /** How deep delegation goes; 1 = children of the root only. Default 1. */
-  readonly depth: number
-  /** Agents alive at once. Default 64. */
-  readonly liveAgents: number
-  /** Children started in one session. Default 1,000. */
-  readonly spawns: number
-  /** Model replies per run of a child. Default 200. */
-  readonly childMaxTurns: number
-}
-
-export interface RetryOptions {
-  /** Retries after the first attempt. Default 10. */
-  readonly maxRetries: number
-  /** Milliseconds until something must come. Default 60,000. */
-  readonly firstByteMs: number
-  /** Milliseconds between deltas that carry content. Default 120,000. */
-  readonly gapMs: number
-  /** First backoff in milliseconds; doubles up to `maxDelayMs`, jittered. Default 500. */
-  readonly baseDelayMs: number
-  /** Default 32,000. */
-  readonly maxDelayMs: number
 }
 
 /** How a run ended. */
@@ -141,7 +120,8 @@ export type EngineEvent =
 /** A run as its caller holds it. Iterating it gives the facts of its whole tree, root and descendants. */
 export interface Run extends AsyncIterable<Extract<EngineEvent, { kind: 'fact' }>> {
   readonly sessionId: SessionId
-  readonly agentId: AgentId
+  /** The agent, as soon as its run is in the log; rejects when it cannot start. */
+  readonly started: Promise<AgentId>
   /** Resolves however the run ends; rejects only when the engine itself cannot go on (journal, close). */
   readonly result: Promise<RunResult>
   /** Deltas of this agent's replies while they stream. */
@@ -180,7 +160,7 @@ export interface SpawnInput {
   readonly description: string
   readonly prompt: string
   readonly subagent_type?: string
-  readonly model?: string
+  readonly model?: 'sonnet' | 'opus' | 'haiku'
 }
 
 export interface ResumeOptions {
@@ -193,8 +173,8 @@ export interface ResumeOptions {
 export interface Engine extends AsyncDisposable {
   /** Starts a session, or the next run of a session whose root is idle. Rejects the result with a clear error otherwise. */
   run(prompt: PromptContent, options?: RunOptions): Run
-  /** Starts a child of a session's root on behalf of the host, outside any call. */
-  spawn(sessionId: string, input: SpawnInput): Run
+  /** Starts an agent of any type for a host that has its own loop: the root of a session of its own. */
+  spawn(input: SpawnInput, options?: RunOptions): Run
   /**
    * Brings a session back from its logs: repairs tails, ends surviving processes, re-attaches children, and lets
    * every unfinished run go on. Resolves with the root's run, or undefined when nothing was in flight.

@@ -21,6 +21,13 @@ export interface Append {
   readonly text: string
 }
 
+/** What a listing needs to know about a file. */
+export interface FileStat {
+  readonly bytes: number
+  /** Milliseconds since the epoch. */
+  readonly modifiedAt: number
+}
+
 export interface Storage {
   /**
    * Appends to several files as one batch; each file gets its bytes in order, in one write. Creates a missing
@@ -32,6 +39,8 @@ export interface Storage {
   /** Writes a whole small file atomically (temporary file, rename). Derived files and blobs only. */
   writeWhole(path: string, text: string): MaybePromise<void>
   exists(path: string): MaybePromise<boolean>
+  /** Size and last change of a file; undefined when there is none. */
+  stat(path: string): MaybePromise<FileStat | undefined>
   /** Names in a folder, sorted; empty when there is no such folder. */
   list(folder: string): Promise<readonly string[]>
   /** No more appends to this file for now: lets go of its handle. */
@@ -43,7 +52,7 @@ export interface Storage {
 /** A file operation that did not do what it should. */
 export class StorageError extends Error {
   override readonly name = 'StorageError'
-  /** `not-found`, `full`, `denied`, `is-a-directory`, `poisoned` (an earlier sync failed), `short-write`, `io`. */
+  /** `not-found`, `full`, `denied`, `is-a-directory`, `poisoned` (an earlier failure could not be undone), `short-write`, `closed`, `damaged` (a blob), `io`. */
   readonly code: string
   readonly path: string
 

@@ -33,7 +33,7 @@ export interface ModelRequest {
 
 /**
  * What comes out of a stream. `message` comes once and is last. After `restarted` everything before it is void:
- * the attempt broke and another begins.
+ * the attempt broke and another, number `attempt` (the first is 1), begins after `delayMs`.
  */
 export type ModelDelta =
   | { readonly type: 'text'; readonly index: number; readonly text: string }
@@ -66,13 +66,18 @@ export interface Model {
 /** Why a request did not end in a message. */
 export class ModelError extends Error {
   override readonly name = 'ModelError'
-  /** `overloaded`, `rate-limited`, `unauthorized`, `invalid-request`, `server`, `stream-cut`, `first-byte-timeout`, `gap-timeout`, `connection`, `script`. */
+  /**
+   * `overloaded`, `rate-limited`, `unauthorized`, `invalid-request`, `server`, `stream-cut`, `first-byte-timeout`,
+   * `gap-timeout`, `connection`, `script`, or `internal` (a model threw something that is no ModelError).
+   */
   readonly code: string
   readonly retryable: boolean
   /** HTTP status, where there was an answer. */
   readonly status: number | undefined
   /** What the server asked for in `retry-after`, in milliseconds. */
   readonly retryAfterMs: number | undefined
+  /** How many attempts were made before this was given up. */
+  readonly attempts: number
 
   constructor(
     code: string,
@@ -81,6 +86,7 @@ export class ModelError extends Error {
       readonly retryable: boolean
       readonly status?: number | undefined
       readonly retryAfterMs?: number | undefined
+      readonly attempts?: number | undefined
       readonly cause?: unknown
     },
   ) {
@@ -89,9 +95,17 @@ export class ModelError extends Error {
     this.retryable = options.retryable
     this.status = options.status
     this.retryAfterMs = options.retryAfterMs
+    this.attempts = options.attempts ?? 1
   }
 
   static is(value: unknown): value is ModelError {
     return value instanceof Error && value.name === 'ModelError'
+  }
+
+  /** `value` itself when it is a ModelError, else an `internal` one that wraps it and is not retried. */
+  static from(value: unknown): ModelError {
+    if (ModelError.is(value)) return value
+    const message = value instanceof Error ? `${value.name}: ${value.message}` : String(value)
+    return new ModelError('internal', `the model failed with ${message}`, { retryable: false, cause: value })
   }
 }

@@ -32,6 +32,8 @@ export interface ToolContext {
   readonly key: string
   /** The agent's working directory, absolute, symlinks resolved. */
   readonly cwd: string
+  /** Folders besides `cwd` that file tools may write in: absolute, symlinks resolved. */
+  readonly writableRoots?: readonly string[]
   readonly signal: AbortSignal
   readonly clock: Clock
   readonly processes: ProcessRunner
@@ -69,7 +71,10 @@ export interface Tool<I = unknown> {
   writes?(input: I): string | undefined
   /** What a rule's specifier is matched against: a command for Bash, a path for file tools. */
   ruleSubject?(input: I): string | undefined
-  /** Keyed tools: looks at the world and says what it is going to do. Durable before `run`. */
+  /**
+   * Keyed tools: looks at the world and says what it is going to do, without touching it. Durable before `run`.
+   * Throws a `ToolRefusal` when the call cannot be done: its message is the error result, `run` is not called.
+   */
   intend?(input: I, context: ToolContext): Promise<Intent>
   run(input: I, context: ToolContext): Promise<ToolOutput>
 }

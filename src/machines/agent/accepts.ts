@@ -46,12 +46,16 @@ export function phaseOf({ value }: Pick<RunSnapshot, 'value'>): Phase {
   return turn === 'deciding' ? 'requesting' : turn
 }
 
-/** Whether the run takes the event: its phase does, and an event about a call is about an open one. */
+/**
+ * Whether the run takes the event: its phase does, an event about a call is about an open one, and only a call
+ * whose turn has come can start.
+ */
 export function accepts(run: RunSnapshot, event: Pick<RunEvent, 'type'> & { callId?: unknown }): boolean {
   const phase = phaseOf(run)
   if (!ACCEPTED[event.type].includes(phase)) return false
   switch (event.type) {
     case 'call.started':
+      return run.context.calls.some((call) => call.callId === event.callId && call.phase !== 'waiting')
     case 'process.started':
     case 'call.ended':
       return run.context.calls.some((call) => call.callId === event.callId)

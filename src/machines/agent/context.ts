@@ -6,7 +6,7 @@ import type { AgentId } from '../ids.ts'
 import type { OpenCall } from './calls.ts'
 import type { AgentEventOf, CallRequest, EndStatus, Outcome } from './events.ts'
 import type { Usage } from './messages.ts'
-import { isText } from './messages.ts'
+import { textOf } from './messages.ts'
 
 export interface RunInput {
   readonly agentId: AgentId
@@ -90,13 +90,12 @@ export function afterReply(
   context: RunContext,
   event: AgentEventOf<'reply.received'>,
 ): Pick<RunContext, 'turns' | 'usage' | 'totalUsage' | 'report' | 'calls' | 'toolUses'> {
-  const hasText = event.reply.content.some((block) => isText(block) && block.text.trim() !== '')
   return {
     turns: context.turns + 1,
     toolUses: context.toolUses + event.calls.length,
     usage: event.reply.usage,
     totalUsage: addUsage(context.totalUsage, event.reply.usage),
-    report: hasText ? event.seq : context.report,
+    report: textOf(event.reply.content) !== '' ? event.seq : context.report,
     calls: event.calls.map(waiting),
   }
 }

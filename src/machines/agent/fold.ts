@@ -36,7 +36,7 @@ export function foldAgent(state: AgentState, event: AgentEvent): AgentState {
   }
   if (state.birth === undefined) throw new FoldError(`${event.type} comes before agent.spawned`)
   if (event.type === 'run.started') {
-    if (isRunning(state)) throw new FoldError(`run ${event.run} starts before the one before it has ended`)
+    if (isActive(state.run)) throw new FoldError(`run ${event.run} starts before the one before it has ended`)
     return { birth: state.birth, run: foldRun(beginRun(state.birth.agentId, event.run), event) }
   }
   if (state.run === undefined) throw new FoldError(`${event.type} comes before run.started`)
@@ -44,8 +44,8 @@ export function foldAgent(state: AgentState, event: AgentEvent): AgentState {
 }
 
 /** Whether a run is on: begun and not at one of its ends. */
-export function isRunning(state: AgentState): boolean {
-  return state.run?.status === 'active'
+export function isActive(run: RunSnapshot | undefined): boolean {
+  return run?.status === 'active'
 }
 
 /** A run before its first event. */
@@ -55,7 +55,7 @@ export function beginRun(agentId: AgentId, run: number): RunSnapshot {
 
 /** The run after one more event. An event that it does not take leaves it as it is. */
 export function foldRun(run: RunSnapshot, event: RunEvent): RunSnapshot {
-  return agentMachine.transition(run, event, inertScope()) as RunSnapshot
+  return agentMachine.transition(run, event, inertScope())
 }
 
 type Scope = ActorScope<RunSnapshot, RunEvent>

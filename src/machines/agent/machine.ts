@@ -55,13 +55,19 @@ const REFUSED: Fault = {
   retryable: false,
 }
 
-const machineSetup = setup({
+const parts = setup({
+  // Casts, because XState reads these only as types.
   types: {
     context: {} as RunContext,
     events: {} as RunEvent,
     input: {} as RunInput,
   },
-  actors: { prepare: effect, requestModel: effect, runCall: callEffect, drain: effect },
+  actors: {
+    prepare: effect,
+    requestModel: effect,
+    runCall: callEffect,
+    drain: effect,
+  } satisfies Record<EffectName, unknown>,
   guards: {
     wasRefused: ({ event }) => reply(event).reply.stop_reason === 'refusal',
     asksForCalls: ({ event }) => reply(event).calls.length > 0,
@@ -72,6 +78,10 @@ const machineSetup = setup({
     allCallsHaveResults: ({ context }) => context.calls.length === 0,
     isOpenCall: ({ context, event }) =>
       'callId' in event && context.calls.some((call) => call.callId === event.callId),
+    // A call whose turn has not come has no effect yet; marked as started it would block the others for ever.
+    isRequestedCall: ({ context, event }) =>
+      'callId' in event &&
+      context.calls.some((call) => call.callId === event.callId && call.phase !== 'waiting'),
     endsCompleted: ({ event }) => event.type === 'agent.ended' && event.status === 'completed',
     endsFailed: ({ event }) => event.type === 'agent.ended' && event.status === 'failed',
     endsKilled: ({ event }) => event.type === 'agent.ended' && event.status === 'killed',
@@ -109,7 +119,7 @@ const machineSetup = setup({
 })
 
 /** Starts the effects of the calls whose turn has come. */
-const startCalls = machineSetup.enqueueActions(({ context, enqueue }) => {
+const startCalls = parts.enqueueActions(({ context, enqueue }) => {
   const starting = startable(context.calls)
   if (starting.length === 0) return
   enqueue.assign({
@@ -126,11 +136,14 @@ const startCalls = machineSetup.enqueueActions(({ context, enqueue }) => {
 })
 
 /** Aborts the effects of all open calls. Spawned effects, unlike invoked ones, do not end with the state they began in. */
-const stopCalls = machineSetup.enqueueActions(({ context, enqueue }) => {
+const stopCalls = parts.enqueueActions(({ context, enqueue }) => {
   for (const call of context.calls) {
     if (call.phase !== 'waiting') enqueue.stopChild(callActorId(call.callId))
   }
 })
+
+// Named, so that inspectors and the drawn statechart show them.
+const machineSetup = parts.extend({ actions: { startCalls, stopCalls } })
 
 const settleAs = (outcome: Outcome) => ({ type: 'recordOutcome' as const, params: { outcome } })
 
@@ -139,7 +152,7 @@ const waysOut = {
   'kill.requested': {
     target: '#agent.settling',
     actions: [
-      stopCalls,
+      'stopCalls',
       {
         type: 'recordOutcome' as const,
         params: ({ event }: { event: AgentEventOf<'kill.requested'> }) => ({
@@ -155,7 +168,7 @@ const waysOut = {
   'agent.faulted': {
     target: '#agent.settling',
     actions: [
-      stopCalls,
+      'stopCalls',
       {
         type: 'recordOutcome' as const,
         params: ({ event }: { event: AgentEventOf<'agent.faulted'> }) => ({
@@ -204,7 +217,7 @@ export const agentMachine = machineSetup.createMachine({
                     target: '#agent.settling',
                     actions: ['rememberReply', settleAs({ kind: 'failed', fault: REFUSED })],
                   },
-                  { guard: 'asksForCalls', target: 'acting', actions: ['rememberReply', startCalls] },
+                  { guard: 'asksForCalls', target: 'acting', actions: ['rememberReply', 'startCalls'] },
                   { guard: 'isPaused', target: 'deciding', actions: 'rememberReply' },
                   {
                     guard: 'wasCut',
@@ -233,9 +246,9 @@ export const agentMachine = machineSetup.createMachine({
             /** The calls of the reply run; each ends with a result, whatever happens to it. */
             acting: {
               on: {
-                'call.started': { guard: 'isOpenCall', actions: 'markStarted' },
+                'call.started': { guard: 'isRequestedCall', actions: 'markStarted' },
                 'process.started': { guard: 'isOpenCall' },
-                'call.ended': { guard: 'isOpenCall', actions: ['forgetCall', 'stopCallEffect', startCalls] },
+                'call.ended': { guard: 'isOpenCall', actions: ['forgetCall', 'stopCallEffect', 'startCalls'] },
               },
               always: { guard: 'allCallsHaveResults', target: 'deciding' },
             },

@@ -1,0 +1,77 @@
+/** `troupe replay FILE|ID`: the state that a log leads to, and whether the log can be true. */
+import { checkLog, type LogCheck, type Violation } from './check-log.ts'
+import { EXIT, UsageError } from './errors.ts'
+import { counted, formatCount, oneLine, tokensOf } from './format.ts'
+import { type Host, homeOf } from './host.ts'
+import type { Remark, SessionReader } from './session-reader.ts'
+import { logsOfTarget } from './targets.ts'
+
+export interface ReplayArguments {
+  /** A log file, or the start of a session id. */
+  readonly target: string
+  /** Position in the log of the last line that counts. */
+  readonly at: number | undefined
+  readonly json: boolean
+}
+
+/**
+ * Writes the state of each log. Resolves with 1 when one is damaged or has an event that cannot follow; what a
+ * kill leaves (a torn last line, half a reply) is neither.
+ */
+export async function replayCommand({ target, at, json }: ReplayArguments, host: Host): Promise<number> {
+  const reader = await host.sessions(homeOf(host))
+  const logs = await logsOfTarget(target, reader, host)
+  // A position is one log's own: of a session it means the root's.
+  const chosen = at === undefined ? logs : logs.slice(0, 1)
+  if (chosen.length === 0) throw new UsageError(`${target} has no log; see troupe sessions`)
+  let code: number = EXIT.success
+  for (const path of chosen) {
+    const check = await checkLog(reader.read(path), at)
+    if (!isSound(check)) code = EXIT.failure
+    const located = await locate(path, check, reader)
+    if (json) host.stdout.write(`${JSON.stringify({ log: path, sound: isSound(check), ...located })}\n`)
+    else for (const line of report(path, located)) host.stdout.write(`${line}\n`)
+  }
+  return code
+}
+
+const isSound = ({ remarks, violation }: LogCheck): boolean =>
+  violation === undefined && remarks.every(({ kind }) => kind !== 'damage')
+
+/** A check whose places also have the numbers of their lines. */
+type Located = Omit<LogCheck, 'remarks' | 'violation'> & {
+  readonly remarks: readonly (Remark & { readonly line: number })[]
+  readonly violation: (Violation & { readonly line: number }) | undefined
+}
+
+async function locate(path: string, check: LogCheck, reader: SessionReader): Promise<Located> {
+  const withLine = async <T extends { readonly offset: number }>(place: T): Promise<T & { line: number }> => ({
+    ...place,
+    line: await reader.lineAt(path, place.offset),
+  })
+  const remarks: Located['remarks'][number][] = []
+  for (const remark of check.remarks) remarks.push(await withLine(remark))
+  return { ...check, remarks, violation: check.violation && (await withLine(check.violation)) }
+}
+
+function report(path: string, { events, position, agent, remarks, foreign, violation }: Located): string[] {
+  const usage = agent.totalUsage === undefined ? 0 : tokensOf(agent.totalUsage)
+  const open = agent.openCalls.map(({ callId, name, phase }) => `${name} ${callId} (${phase})`).join(', ')
+  const outcome = agent.outcome === undefined || agent.outcome.kind === agent.phase ? '' : `, outcome ${agent.outcome.kind}`
+  return [
+    path,
+    `  agent     ${agent.agentId ?? 'none'}${agent.agentType === undefined ? '' : ` (${oneLine(agent.agentType, 60)})`}`,
+    `  events    ${events}, the last at position ${position}`,
+    `  phase     ${agent.phase}${agent.isSuspended ? ', suspended' : ''}${outcome}`,
+    `  run ${agent.run}     ${counted(agent.turns, 'turn')}, ${counted(agent.toolUses, 'tool call')}, ${formatCount(usage)} tokens`,
+    `  open      ${open === '' ? 'no calls' : oneLine(open, 400)}`,
+    ...(foreign === 0 ? [] : [`  foreign   ${counted(foreign, 'line')} of another program or version, skipped`]),
+    ...remarks.map(
+      ({ kind, line, offset, detail }) =>
+        `  ${(kind === 'damage' ? 'DAMAGE' : kind).padEnd(9)} line ${line} (byte ${offset}): ${oneLine(detail, 200)}`,
+    ),
+    ...(violation === undefined
+      ? []
+      : [`  VIOLATION line ${violation.line} (position ${violation.seq}): ${oneLine(violation.reason, 300)}`]),
+  ]
+}

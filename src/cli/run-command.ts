@@ -1,0 +1,266 @@
+/**
+ * `troupe [prompt]`: one run in one engine, from the command line to the exit code.
+ *
+ *   R1  Nothing is made before the arguments, the directory, the prompt, the session and the model are settled.
+ *   R2  The exit code is 0 only when the last run did what it was asked to, or when there was nothing to do.
+ *   R3  The first signal suspends: the engine lets go of everything, and the session can be resumed. The second
+ *       ends the process at once.
+ *   R4  However it ends, the engine is closed and the terminal is as it was.
+ */
+import { constants } from 'node:fs'
+import { access } from 'node:fs/promises'
+import type { Engine, EngineOptions, Run, RunResult } from '../engine/api.ts'
+import type { RunArguments } from './arguments.ts'
+import { chooseModel, type ModelChoice, OFFLINE, openModel } from './choose-model.ts'
+import { coloursFor } from './colours.ts'
+import { CliError, EXIT, UsageError } from './errors.ts'
+import { formatCount, formatDuration, tokensOf } from './format.ts'
+import { EXIT_CODE_OF, type Host, homeOf, type StopSignal } from './host.ts'
+import { factsInFlight } from './in-flight.ts'
+import { listPrices } from './prices.ts'
+import { createProgress, type Progress, type ProgressStyle } from './progress.ts'
+import { readPrompt } from './read-prompt.ts'
+import { errorOf, subtypeOf } from './result-line.ts'
+import { createRunOutput, type RunOutput } from './run-output.ts'
+import type { SessionReader } from './session-reader.ts'
+import { createStreamJson, type StreamJson } from './stream-json.ts'
+
+/** `max_tokens` of the requests of the command line. */
+const MAX_OUTPUT_TOKENS = 32_000
+
+/** The session that a command line goes on with, and its logs. */
+interface Resumed {
+  readonly sessionId: string
+  readonly reader: SessionReader
+}
+
+/** Runs, and resolves with the exit code. Rejects with a `CliError` when it cannot even begin. */
+export async function runCommand(args: RunArguments, host: Host): Promise<number> {
+  await requireReadable(host.cwd)
+  const choice = chooseModel(args.model, host.env)
+  const resumed = await sessionToResume(args, host)
+  const isOptional = args.prompt !== undefined || args.defaultPrompt !== undefined || resumed !== undefined
+  const prompt =
+    (await readPrompt(args.prompt, host, isOptional)) ?? (resumed === undefined ? args.defaultPrompt : undefined)
+  if (prompt === undefined && resumed === undefined) {
+    throw new UsageError('there is no prompt; give one, as in troupe -p "what does this do?", or pipe it in')
+  }
+  if (args.maxTurns !== undefined && prompt === undefined) {
+    throw new UsageError('--max-turns limits a new run; give a prompt as well')
+  }
+  if (choice.kind === 'offline' && choice.notice !== undefined) host.stderr.write(`${choice.notice}\n`)
+
+  const engine = await host.createEngine(await engineOptions(args, choice, host))
+  const stop = listenForStop(engine, host)
+  const progress = createProgress({
+    style: progressStyle(args, host),
+    output: host.stderr,
+    clock: host.clock,
+    colours: coloursFor(host.stderr, host.env),
+    cwd: host.cwd,
+  })
+  const output = createRunOutput(args.outputFormat, host.stdout, await streamJson(args, choice, host))
+  const subscription = engine.events$.subscribe((event) => {
+    if (event.kind === 'diagnostic') progress.line(`troupe: ${event.message}`)
+    output.event(event)
+    progress.event(event)
+  })
+  try {
+    return await runAll({ engine, args, prompt, resumed, output, progress, stop, host })
+  } finally {
+    subscription.unsubscribe()
+    progress.stop()
+    stop.ignore()
+    await engine.close()
+  }
+}
+
+interface Session {
+  readonly engine: Engine
+  readonly args: RunArguments
+  readonly prompt: string | undefined
+  readonly resumed: Resumed | undefined
+  readonly output: RunOutput
+  readonly progress: Progress
+  readonly stop: Stop
+  readonly host: Host
+}
+
+/** First what was in flight, then the new prompt. */
+async function runAll(session: Session): Promise<number> {
+  const { engine, args, prompt, resumed, output, progress, stop } = session
+  let code: number = EXIT.success
+  if (resumed !== undefined) {
+    for (const fact of await factsInFlight(resumed.reader, resumed.sessionId)) {
+      output.prepare(fact)
+      progress.prepare(fact)
+    }
+    const resuming = engine.resume(resumed.sessionId, { takeOver: args.takeOver, acceptDamage: args.acceptDamage })
+    const run = await unlessStopped(resuming, stop)
+    if (run === 'stopped') return stopped(resumed.sessionId, session)
+    if (run !== undefined) {
+      code = await follow(run, prompt === undefined, session)
+      if (stop.signal !== undefined) return code
+    } else if (prompt === undefined) {
+      progress.line(`troupe: nothing is in flight in session ${resumed.sessionId}; give a prompt to go on with it`)
+    }
+  }
+  if (prompt === undefined) return code
+  const sessionId = resumed?.sessionId ?? (args.session.kind === 'new' ? args.session.sessionId : undefined)
+  const run = engine.run(prompt, {
+    ...(sessionId !== undefined && { sessionId }),
+    ...(args.maxTurns !== undefined && { maxTurns: args.maxTurns }),
+  })
+  return follow(run, true, session)
+}
+
+/** Waits for a run and reports its end. Resolves with the exit code that it means. */
+async function follow(run: Run, isLast: boolean, session: Session): Promise<number> {
+  const { output, progress, stop } = session
+  const result = await unlessStopped(run.result, stop)
+  if (result === 'stopped') return stopped(run.sessionId, session)
+  if (isLast) progress.stop()
+  output.result(result, isLast)
+  for (const line of endLines(result, progress.totals())) progress.line(line)
+  return subtypeOf(result) === 'success' ? EXIT.success : EXIT.failure
+}
+
+function endLines(result: RunResult, totals: string): string[] {
+  const id = result.sessionId
+  const short = id.slice(0, 8)
+  const error = errorOf(result)
+  const lines: string[] = []
+  if (error !== undefined) lines.push(`troupe: the run ended without success: ${error}`)
+  if (result.outcome.kind === 'partial') lines.push('troupe: the answer was cut at the length that a reply may have')
+  if (result.outcome.kind === 'no_report') lines.push('troupe: the model stopped without an answer')
+  const tokens = `${formatCount(tokensOf(result.totalUsage))} tokens`
+  return [
+    ...lines,
+    `troupe: ${totals}, ${tokens}, ${formatDuration(result.durationMs)}; session ${id}: troupe log ${short}, troupe -r ${short} "…"`,
+  ]
+}
+
+/** The stop was heard and the engine is closing; waits for it, says how to go on. */
+async function stopped(sessionId: string, { stop, progress }: Session): Promise<number> {
+  await stop.closed
+  progress.stop()
+  progress.line(`troupe: suspended; go on with: troupe -r ${sessionId}`)
+  return EXIT_CODE_OF[stop.signal ?? 'SIGINT']
+}
+
+/** The first signal closes the engine, the second ends the process. */
+interface Stop {
+  /** The first signal, once it came. */
+  readonly signal: StopSignal | undefined
+  /** Resolves when a signal came and the engine has begun to close. */
+  readonly heard: Promise<'stopped'>
+  /** Settles with the closing that the signal began. */
+  readonly closed: Promise<void>
+  ignore(): void
+}
+
+function listenForStop(engine: Engine, host: Pick<Host, 'onStopSignal' | 'exitNow'>): Stop {
+  let first: StopSignal | undefined
+  let hear: (value: 'stopped') => void = () => {}
+  let closed: Promise<void> = Promise.resolve()
+  const heard = new Promise<'stopped'>((resolve) => {
+    hear = resolve
+  })
+  const ignore = host.onStopSignal((signal) => {
+    if (first !== undefined) return host.exitNow(EXIT_CODE_OF[signal])
+    first = signal
+    closed = engine.close()
+    // Whoever waits for it hears of a failure; nobody else must.
+    closed.catch(() => {})
+    hear('stopped')
+  })
+  return {
+    get signal() {
+      return first
+    },
+    heard,
+    get closed() {
+      return closed
+    },
+    ignore,
+  }
+}
+
+/** What a promise comes to, unless a signal comes first: then its outcome, mostly a rejection, means nothing. */
+async function unlessStopped<T>(work: Promise<T>, stop: Stop): Promise<T | 'stopped'> {
+  try {
+    const outcome = await Promise.race([work, stop.heard])
+    return outcome
+  } catch (error) {
+    if (stop.signal !== undefined) return 'stopped'
+    throw error
+  } finally {
+    work.catch(() => {})
+  }
+}
+
+async function requireReadable(folder: string): Promise<void> {
+  try {
+    await access(folder, constants.R_OK | constants.X_OK)
+  } catch (error) {
+    throw new CliError(`the directory ${folder} cannot be read; go to one that can`, { cause: error })
+  }
+}
+
+async function sessionToResume({ session }: RunArguments, host: Host): Promise<Resumed | undefined> {
+  if (session.kind === 'new') return undefined
+  const reader = await host.sessions(homeOf(host))
+  if (session.kind === 'resume') return { sessionId: await reader.find(session.id), reader }
+  const sessionId = await reader.latest()
+  if (sessionId === undefined) {
+    throw new CliError(`there is no session of ${host.cwd} to continue; start one with troupe -p "…"`)
+  }
+  return { sessionId, reader }
+}
+
+async function engineOptions(args: RunArguments, choice: ModelChoice, host: Host): Promise<EngineOptions> {
+  return {
+    model: await openModel(choice, host),
+    // Whatever a definition calls its model, the offline one answers; the log shall say so.
+    ...(choice.kind === 'offline' && {
+      modelId: OFFLINE,
+      modelAliases: { sonnet: OFFLINE, opus: OFFLINE, haiku: OFFLINE },
+    }),
+    ...(choice.kind === 'anthropic' && choice.modelId !== undefined && { modelId: choice.modelId }),
+    maxTokens: MAX_OUTPUT_TOKENS,
+    cwd: host.cwd,
+    home: homeOf(host),
+    durability: args.durability,
+    permissions: {
+      ...(args.permissionMode !== undefined && { mode: args.permissionMode }),
+      allow: args.allowedTools,
+      deny: args.disallowedTools,
+    },
+    ...(args.systemPrompt !== undefined && { systemPrompt: args.systemPrompt }),
+    ...(args.appendSystemPrompt !== undefined && { appendSystemPrompt: args.appendSystemPrompt }),
+  }
+}
+
+/** A tree where it can stand: on a terminal that is not also scrolled by lines of JSON. */
+function progressStyle({ outputFormat, verbose }: RunArguments, { stdout, stderr, env }: Host): ProgressStyle {
+  const sharesTerminal = outputFormat === 'stream-json' && stdout.isTTY
+  if (stderr.isTTY && env['TERM'] !== 'dumb' && !sharesTerminal) return 'tree'
+  return verbose ? 'lines' : 'none'
+}
+
+async function streamJson(args: RunArguments, choice: ModelChoice, host: Host): Promise<StreamJson> {
+  const { tools, agents } = await host.builtIns()
+  return createStreamJson({
+    cwd: host.cwd,
+    tools,
+    agents,
+    model: choice.kind === 'offline' ? OFFLINE : (choice.modelId ?? 'sonnet'),
+    permissionMode: args.permissionMode ?? 'default',
+    apiKeySource: choice.kind === 'anthropic' ? choice.apiKeySource : 'none',
+    version: host.version,
+    partial: args.includePartialMessages,
+    prices: listPrices,
+    maxOutputTokens: MAX_OUTPUT_TOKENS,
+    uuid: () => host.ids.uuid(),
+  })
+}

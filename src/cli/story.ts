@@ -1,0 +1,141 @@
+/** What happened in a session, told to a person: one event, a few lines at most. Pure but for what it remembers. */
+import type { AgentEvent, AgentEventOf } from '../machines/agent/events.ts'
+import { isText, isToolUse, type ResultContent } from '../machines/agent/messages.ts'
+import type { Colours } from './colours.ts'
+import { describeCall } from './describe-call.ts'
+import { counted, firstLine, formatCount, formatDuration, oneLine, timeOfDay, tokensOf } from './format.ts'
+import type { StoryEntry } from './merge-logs.ts'
+
+export interface StoryOptions {
+  readonly colours: Colours
+  /** Columns of a line. */
+  readonly width: number
+  readonly cwd: string
+}
+
+interface Agent {
+  label: string
+  /** Name and time of the calls without a result, by call id. */
+  readonly calls: Map<string, { readonly name: string; at: number }>
+}
+
+/** Tells one entry after the other; each call returns whole lines without their line feeds. */
+export function createStory({ colours, width, cwd }: StoryOptions): (entry: StoryEntry) => string[] {
+  const agents = new Map<string, Agent>()
+
+  return ({ path, depth, entry }) => {
+    const agent = agents.get(path) ?? { label: depth === 0 ? 'main' : '?', calls: new Map() }
+    agents.set(path, agent)
+    if (entry.kind !== 'event') {
+      // Another program's lines are part of neither the story nor the order.
+      if (entry.kind === 'foreign') return []
+      return [colours.yellow(oneLine(`! ${entry.kind} at byte ${entry.offset} of ${path}: ${entry.detail}`, width))]
+    }
+    const { event, at } = entry.recorded
+    const told = tell(event, at, agent, cwd)
+    const lead = `${timeOfDay(at)}  ${'  '.repeat(depth)}${agent.label}  `
+    return told.map(({ text, tone }) => {
+      const line = oneLine(text, Math.max(20, width - lead.length))
+      return `${colours.dim(timeOfDay(at))}  ${'  '.repeat(depth)}${colours.bold(agent.label)}  ${paint(line, tone, colours)}`
+    })
+  }
+}
+
+type Tone = 'plain' | 'quiet' | 'good' | 'bad' | 'call'
+interface Told {
+  readonly text: string
+  readonly tone: Tone
+}
+
+const line = (text: string, tone: Tone = 'plain'): Told[] => [{ text, tone }]
+
+function tell(event: AgentEvent, at: number, agent: Agent, cwd: string): Told[] {
+  switch (event.type) {
+    case 'agent.spawned':
+      agent.label = event.parent === undefined ? 'main' : `${event.plan.agentType} ${event.agentId.slice(0, 5)}`
+      return line(
+        `+ ${event.plan.description === '' ? event.plan.agentType : event.plan.description} (model ${event.plan.model.value}, mode ${event.plan.mode.value})`,
+        'quiet',
+      )
+    case 'run.started': {
+      const run = event.run === 1 ? '' : `run ${event.run}: `
+      return line(`« ${run}${excerpt(event.content)}`)
+    }
+    case 'reply.received':
+      event.calls.forEach(({ callId, name }) => agent.calls.set(callId, { name, at }))
+      return event.reply.content.flatMap((block) => {
+        if (isText(block)) return block.text.trim() === '' ? [] : line(`» ${excerpt(block.text)}`)
+        return isToolUse(block) ? line(`→ ${describeCall(block.name, block.input, cwd)}`, 'call') : []
+      })
+    case 'call.started': {
+      const call = agent.calls.get(event.callId)
+      if (call !== undefined) call.at = at
+      return []
+    }
+    case 'call.ended': {
+      const call = agent.calls.get(event.callId)
+      agent.calls.delete(event.callId)
+      const took = call === undefined ? '' : ` ${formatDuration(at - call.at)}`
+      const name = call?.name ?? event.callId
+      const result = event.result.content === undefined ? '' : `: ${excerpt(event.result.content)}`
+      return line(`← ${name} ${event.outcome}${took}${result}`, event.outcome === 'ok' ? 'quiet' : 'bad')
+    }
+    case 'request.failed':
+      return line(`✖ no reply after ${counted(event.attempts, 'attempt')}: ${event.fault.message}`, 'bad')
+    case 'agent.faulted':
+      return line(`✖ fault: ${event.fault.message}`, 'bad')
+    case 'kill.requested':
+      return line(`■ kill asked for by ${event.by}${event.reason === undefined ? '' : `: ${event.reason}`}`, 'bad')
+    case 'run.suspended':
+      return line(`◌ suspended (${event.reason})`, 'bad')
+    case 'run.resumed':
+      return line(
+        `● goes on${event.survivors === undefined ? '' : `, ${counted(event.survivors, 'process')} of the dead engine ended`}`,
+      )
+    case 'agent.ended':
+      return line(`■ ${ending(event)}`, event.outcome.kind === 'completed' ? 'good' : 'bad')
+    case 'agent.backgrounded':
+      return line(`moved to the background by ${event.by}`, 'quiet')
+    case 'agent.prepared':
+    case 'process.started':
+      return []
+  }
+}
+
+function ending({ outcome, turns, toolUses, totalUsage, durationMs }: AgentEventOf<'agent.ended'>): string {
+  const why =
+    outcome.kind === 'failed'
+      ? `failed: ${outcome.fault.message}`
+      : outcome.kind === 'limit'
+        ? `limit of ${outcome.limit} reached`
+        : outcome.kind === 'killed'
+          ? `killed by ${outcome.by}`
+          : outcome.kind
+  const tokens = `${formatCount(tokensOf(totalUsage))} tokens`
+  return `${why} · ${counted(turns, 'turn')} · ${counted(toolUses, 'tool call')} · ${tokens} · ${formatDuration(durationMs)}`
+}
+
+/** The first line that says something, and how many more there are. */
+function excerpt(content: ResultContent): string {
+  const text =
+    typeof content === 'string'
+      ? content
+      : content.map((block) => (isText(block) ? block.text : `[${block.type}]`)).join('\n')
+  const more = text.trim().split('\n').length - 1
+  return `${oneLine(firstLine(text), 400)}${more > 0 ? ` (+${counted(more, 'line')})` : ''}`
+}
+
+function paint(text: string, tone: Tone, colours: Colours): string {
+  switch (tone) {
+    case 'plain':
+      return text
+    case 'quiet':
+      return colours.dim(text)
+    case 'good':
+      return colours.green(text)
+    case 'bad':
+      return colours.yellow(text)
+    case 'call':
+      return colours.cyan(text)
+  }
+}

@@ -1,0 +1,30 @@
+/** Limits and their defaults: each is a setting, and reaching one is said (law 8). */
+
+/** What is bounded. */
+export interface Limits {
+  /** How deep delegation goes; 1 = children of the root only. */
+  readonly depth: number
+  /** Agents alive at once; a spawn over it is refused. */
+  readonly liveAgents: number
+  /** Children started in one session, over its whole life. */
+  readonly spawns: number
+  /** Model replies per run of a child whose definition says nothing. The root has none. */
+  readonly childMaxTurns: number
+  /** UTF-16 code units of what an `Agent` call hands to the parent's model. */
+  readonly agentResultChars: number
+  /** UTF-16 code units of any other tool result in a request; a longer one is replaced by head and tail. */
+  readonly toolResultChars: number
+  /** Concurrency-safe calls of one turn that run at once; more wait. */
+  readonly concurrentCalls: number
+}
+
+/** What holds until somebody sets something else. */
+export const DEFAULT_LIMITS: Limits = {
+  depth: 1,
+  liveAgents: 64,
+  spawns: 1_000,
+  childMaxTurns: 200,
+  agentResultChars: 100_000,
+  toolResultChars: 50_000,
+  concurrentCalls: 10,
+}

@@ -1,0 +1,168 @@
+/** What a parent is handed when its child has ended: text for its model, a record for readers of transcripts. */
+import { DEFAULT_LIMITS } from './limits.ts'
+
+/** Token counts of one request, as the Messages API gives them. Other fields pass through. */
+export interface ReportUsage {
+  readonly input_tokens: number
+  readonly output_tokens: number
+  readonly cache_creation_input_tokens?: number | undefined
+  readonly cache_read_input_tokens?: number | undefined
+}
+
+/** What a run came to, as its last event says. */
+export type ReportOutcome =
+  | { readonly kind: 'completed' }
+  | { readonly kind: 'limit'; readonly limit: string }
+  | { readonly kind: 'partial' }
+  | { readonly kind: 'no_report' }
+  | { readonly kind: 'failed' }
+  | { readonly kind: 'killed' }
+
+/** The facts of an ended child. */
+export interface ReportFacts {
+  readonly agentId: string
+  readonly agentType: string
+  /** The task it was given. */
+  readonly prompt: string
+  /** Its report; empty when there is none. */
+  readonly text: string
+  readonly outcome: ReportOutcome
+  /** Of its last request. */
+  readonly usage: ReportUsage
+  readonly toolUses: number
+  readonly durationMs: number
+  /** Refused calls per tool. */
+  readonly denials?: Readonly<Record<string, number>> | undefined
+  /** One-shot agents are not continued: their id and usage are of no use to the parent's model. */
+  readonly isOneShot: boolean
+  /** The parent has `SendMessage` and may go on with this agent. */
+  readonly canContinue?: boolean | undefined
+  /** Where the whole log is. */
+  readonly logPath: string
+}
+
+/** A text block of the Messages API. An alias, so that it is assignable to blocks with unknown fields. */
+export type ReportBlock = {
+  readonly type: 'text'
+  readonly text: string
+}
+
+/** The record of an ended child: the `completed` variant of the tool's output. JSON without null fields. */
+export interface AgentStructuredResult {
+  readonly status: 'completed'
+  readonly prompt: string
+  readonly agentId: string
+  readonly agentType: string
+  readonly content: readonly ReportBlock[]
+  readonly totalDurationMs: number
+  /** Of its last request, all kinds of tokens. */
+  readonly totalTokens: number
+  readonly totalToolUseCount: number
+  readonly usage: ReportUsage
+  readonly outcome: ReportOutcome['kind']
+  /** Which, where the outcome is `limit`. */
+  readonly limit?: string
+  readonly denials?: Readonly<Record<string, number>>
+}
+
+/**
+ * The content of the `Agent` call's result: the report, then what the engine adds. The engine's words stand in
+ * blocks of their own, so that no text of the child runs into them. All blocks together stay within `maxChars`
+ * UTF-16 code units, unless those are too few for the engine's own words.
+ */
+export function agentResultContent(
+  facts: ReportFacts,
+  maxChars: number = DEFAULT_LIMITS.agentResultChars,
+): readonly ReportBlock[] {
+  const added = [outcomeNote(facts), denialNote(facts), facts.isOneShot ? undefined : trailer(facts)]
+    .filter((text) => text !== undefined)
+    .map(block)
+  const room = maxChars - added.reduce((sum, { text }) => sum + text.length, 0)
+  return [...reportBlocks(facts, room), ...added]
+}
+
+/** The record that goes beside the result in the transcript. */
+export function agentStructuredResult(
+  facts: ReportFacts,
+  maxChars: number = DEFAULT_LIMITS.agentResultChars,
+): AgentStructuredResult {
+  const { outcome } = facts
+  return {
+    status: 'completed',
+    prompt: facts.prompt,
+    agentId: facts.agentId,
+    agentType: facts.agentType,
+    content: reportBlocks(facts, maxChars),
+    totalDurationMs: facts.durationMs,
+    totalTokens: totalTokensOf(facts.usage),
+    totalToolUseCount: facts.toolUses,
+    usage: facts.usage,
+    outcome: outcome.kind,
+    ...(outcome.kind === 'limit' && { limit: outcome.limit }),
+    ...(facts.denials !== undefined && { denials: facts.denials }),
+  }
+}
+
+/** All tokens of a request: input, read from and written to the cache, output. */
+export function totalTokensOf(usage: ReportUsage): number {
+  return (
+    usage.input_tokens +
+    (usage.cache_creation_input_tokens ?? 0) +
+    (usage.cache_read_input_tokens ?? 0) +
+    usage.output_tokens
+  )
+}
+
+/** The text, or its start with a marker behind it that says where the rest is. Never splits a character. */
+export function cutText(text: string, maxChars: number, whereAll: string): string {
+  if (text.length <= maxChars) return text
+  const marker = `\n\n[Cut: the report has ${text.length} characters. The whole text is in ${whereAll}]`
+  return `${startOf(text, maxChars - marker.length)}${marker}`
+}
+
+function reportBlocks({ text, logPath }: ReportFacts, maxChars: number): readonly ReportBlock[] {
+  return text.trim() === '' ? [] : [block(cutText(text, maxChars, logPath))]
+}
+
+function outcomeNote({ outcome, text, logPath }: ReportFacts): string | undefined {
+  const isEmpty = text.trim() === ''
+  const what = isEmpty ? 'It left no report' : 'What stands above is what it had'
+  switch (outcome.kind) {
+    case 'completed':
+    case 'no_report':
+      return isEmpty ? `[The agent ended without a report. What it did is in its log: ${logPath}]` : undefined
+    case 'limit':
+      return `[The agent reached its limit of ${outcome.limit} before it was done. ${what}; its log: ${logPath}]`
+    case 'partial':
+      return `[The agent's last reply was cut at the model's output limit. ${what}; its log: ${logPath}]`
+    case 'failed':
+    case 'killed':
+      return `[The agent did not finish: it ${outcome.kind === 'failed' ? 'failed' : 'was stopped'}. ${what}; its log: ${logPath}]`
+  }
+}
+
+function denialNote({ denials }: ReportFacts): string | undefined {
+  const counts = Object.entries(denials ?? {}).map(([tool, count]) => `${tool} ${count}`)
+  return counts.length === 0 ? undefined : `[Calls that permissions refused it: ${counts.join(', ')}]`
+}
+
+function trailer(facts: ReportFacts): string {
+  const hint = facts.canContinue === true ? ` (SendMessage with to: '${facts.agentId}' goes on with it)` : ''
+  return (
+    `agentId: ${facts.agentId}${hint}\n` +
+    `<usage>total_tokens: ${totalTokensOf(facts.usage)}\n` +
+    `tool_uses: ${facts.toolUses}\nduration_ms: ${facts.durationMs}</usage>`
+  )
+}
+
+/** At most `length` code units from the start, without half of a surrogate pair at the end. */
+function startOf(text: string, length: number): string {
+  if (length <= 0) return ''
+  const last = text.charCodeAt(length - 1)
+  const isHalf = last >= 0xd800 && last <= 0xdbff
+  return text.slice(0, isHalf ? length - 1 : length)
+}
+
+function block(text: string): ReportBlock {
+  return { type: 'text', text }
+}

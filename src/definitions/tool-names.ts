@@ -1,0 +1,70 @@
+/** Names of tools as rules, definitions and models write them. */
+
+/**
+ * Tools that this product knows by name, offered here or not. A definition may exclude one that the host does
+ * not offer without being told that it is unknown; only a name outside this list is likely to be a slip.
+ */
+export const KNOWN_TOOL_NAMES: readonly string[] = [
+  'Agent',
+  'AskParent',
+  'AskUserQuestion',
+  'Bash',
+  'Edit',
+  'EnterWorktree',
+  'ExitPlanMode',
+  'ExitWorktree',
+  'Glob',
+  'Grep',
+  'ListAgents',
+  'NotebookEdit',
+  'Read',
+  'SendMessage',
+  'Skill',
+  'TaskCreate',
+  'TaskGet',
+  'TaskList',
+  'TaskOutput',
+  'TaskStop',
+  'TaskUpdate',
+  'TodoWrite',
+  'WebFetch',
+  'WebSearch',
+  'Write',
+]
+
+/** Tools that read the files they name. A path rule for `Read` speaks of all of them. */
+export const READING_TOOLS: readonly string[] = ['Read', 'Glob', 'Grep']
+
+/** Tools that change the files they name. A path rule for `Edit` speaks of all of them. */
+export const WRITING_TOOLS: readonly string[] = ['Edit', 'Write', 'NotebookEdit']
+
+/** The `Agent` tool and what only makes sense beside it. */
+export const DELEGATION_TOOLS: readonly string[] = ['Agent', 'TaskOutput', 'TaskStop']
+
+const spelling = new Map(KNOWN_TOOL_NAMES.map((name) => [name.toLowerCase(), name]))
+// The name of `Agent` in older logs, rules and definitions.
+spelling.set('task', 'Agent')
+
+/** The name as this product spells it: blanks trimmed, case corrected, `Task` read as `Agent`. Others stay. */
+export function canonicalToolName(name: string): string {
+  const trimmed = name.trim()
+  return spelling.get(trimmed.toLowerCase()) ?? trimmed
+}
+
+/** Do both name one tool? Case does not matter. */
+export function isSameTool(left: string, right: string): boolean {
+  return canonicalToolName(left).toLowerCase() === canonicalToolName(right).toLowerCase()
+}
+
+/** Is the tool one of these? */
+export function isToolAmong(name: string, names: readonly string[]): boolean {
+  return names.some((candidate) => isSameTool(candidate, name))
+}
+
+/** Does `pattern` name the MCP tool `name`: itself, its server (`mcp__server`), or a prefix (`mcp__server__*`)? */
+export function coversMcpTool(pattern: string, name: string): boolean {
+  const [wanted, given] = [pattern.trim().toLowerCase(), name.trim().toLowerCase()]
+  if (!wanted.startsWith('mcp__') || !given.startsWith('mcp__')) return false
+  if (wanted.endsWith('*')) return given.startsWith(wanted.slice(0, -1))
+  return given === wanted || given.startsWith(`${wanted}__`)
+}

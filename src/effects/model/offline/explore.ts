@@ -1,0 +1,170 @@
+/**
+ * One agent that explores alone: it searches, reads around the best hits, and knows then what it can report.
+ * Each turn is computed from the conversation so far; nothing is remembered elsewhere.
+ */
+import type { Angle } from './angle.ts'
+import { ANGLES } from './angle.ts'
+import type { SeenText } from './context.ts'
+import { candidateAt, declarations, seenText } from './context.ts'
+import type { Episode, Exchange } from './conversation.ts'
+import { declaredIn, isComment } from './lines.ts'
+import { carries, matchable } from './match.ts'
+import { pathKind } from './path-kind.ts'
+import type { Hit } from './rank.ts'
+import { rank, spread } from './rank.ts'
+import { shown } from './report.ts'
+import { broaderSearch, firstSearches, reads } from './searches.ts'
+import type { Call } from './step.ts'
+import type { Task } from './task.ts'
+import type { SeenLine } from './tool-text.ts'
+import { globPaths, grepLines, readLines } from './tool-text.ts'
+
+/** What an exploring agent has found. */
+export interface Findings {
+  /** The best hits of each angle, best first. */
+  readonly hits: Readonly<Record<Angle, readonly Hit[]>>
+  /** Comments that speak of the words, best first, where what they stand above was not seen yet. */
+  readonly comments: readonly Hit[]
+  /** What went wrong, one sentence each. */
+  readonly problems: readonly string[]
+}
+
+/** Either more calls are worth making, or there are findings. */
+export type Exploration =
+  | { readonly status: 'searching'; readonly calls: readonly Call[] }
+  | { readonly status: 'found'; readonly findings: Findings }
+
+const MOST_HITS = 12
+const MOST_PER_FILE = 4
+const MOST_FILES_BY_NAME = 3
+/** Nobody asks for more than one broader search. */
+const SEARCH_ROUNDS = 2
+
+/** The next thing to do for a task. `offered` are the names of the tools at hand. */
+export function explore(task: Task, episode: Episode, offered: ReadonlySet<string>): Exploration {
+  const done = episode.rounds.flat()
+  const rounds = episode.rounds.filter((round) => round.some((call) => call.tool === 'Grep')).length
+  if (rounds === 0 && offered.has('Grep')) return { status: 'searching', calls: firstSearches(task, offered) }
+
+  const evidence = gather(done)
+  const files = filesNamedAfter(task, done)
+  const allFailed = done.every((call) => call.failed)
+  const nothing = evidence.length === 0 && files.length === 0
+  if (nothing && !allFailed && rounds < SEARCH_ROUNDS && offered.has('Grep'))
+    return { status: 'searching', calls: [broaderSearch(task)] }
+
+  const findings = judge(task, evidence, done)
+  if (nothing || !offered.has('Read') || done.some((call) => call.tool === 'Read'))
+    return { status: 'found', findings }
+  const calls = reads(worthReading(task, findings), files)
+  return calls.length === 0 ? { status: 'found', findings } : { status: 'searching', calls }
+}
+
+/** All lines that results have shown. */
+function gather(done: readonly Exchange[]): readonly SeenLine[] {
+  return done.flatMap((call) => {
+    if (call.failed) return []
+    if (call.tool === 'Grep') return grepLines(call.result)
+    return call.tool === 'Read' ? readLines(String(call.input['file_path'] ?? ''), call.result) : []
+  })
+}
+
+function judge(task: Task, evidence: readonly SeenLine[], done: readonly Exchange[]): Findings {
+  const seen = seenText(evidence)
+  const places = new Map(evidence.map((line) => [`${line.path}:${line.line}`, line]))
+  const counts = countWords(task, [...places.values()])
+  const angles: readonly Angle[] = task.angle === undefined ? ANGLES : [task.angle]
+  const hits = { definitions: [], usages: [], 'docs-and-tests': [] } as Record<Angle, readonly Hit[]>
+  for (const angle of angles) {
+    const lines = [...places.values(), ...declarations(seen)].filter((line) => belongs(line, angle))
+    const sight = { words: task.words, angle, counts, wanted: task.wanted }
+    hits[angle] = spread(
+      onlyNamed(rank(candidates(seen, lines, angle), sight), angle),
+      MOST_HITS,
+      MOST_PER_FILE,
+    )
+  }
+  const comments = candidates(seen, [...places.values()], 'definitions').filter((one) => isComment(one.text))
+  const sight = { words: task.words, angle: 'definitions', counts } as const
+  return {
+    hits,
+    comments: spread(rank(comments, sight), MOST_HITS, MOST_PER_FILE),
+    problems: problemsOf(done),
+  }
+}
+
+/** A definition is looked for under the comment that speaks of it; a usage is the line itself. */
+function candidates(
+  seen: SeenText,
+  lines: readonly SeenLine[],
+  angle: Angle,
+): ReturnType<typeof candidateAt>[] {
+  return lines.map((line) =>
+    angle === 'usages' ? { ...line, comment: [], body: [] } : candidateAt(seen, line),
+  )
+}
+
+function belongs(line: SeenLine, angle: Angle): boolean {
+  const kind = pathKind(line.path)
+  if (angle === 'docs-and-tests') return kind === 'docs' || kind === 'test'
+  if (kind === 'docs') return false
+  return angle === 'definitions' || (!isComment(line.text) && declaredIn(line.text)?.kind !== 'top')
+}
+
+/** Lines that declare nothing stand among the definitions only where there is hardly anything else. */
+function onlyNamed(hits: readonly Hit[], angle: Angle): readonly Hit[] {
+  if (angle !== 'definitions') return hits
+  const named = hits.filter((hit) => hit.declared !== undefined && hit.declared.kind !== 'local')
+  return named.length >= 3 ? named : hits
+}
+
+/** In how many of the lines each word stands. */
+function countWords(task: Task, lines: readonly SeenLine[]): ReadonlyMap<string, number> {
+  const texts = lines.map((line) => matchable(line.text))
+  return new Map(
+    task.words.map((word) => [word.text, texts.filter((text) => carries(text, word) >= 0.5).length]),
+  )
+}
+
+/** Files found by name that carry the most words in it, sources first. */
+function filesNamedAfter(task: Task, done: readonly Exchange[]): readonly string[] {
+  const paths = done
+    .filter((call) => call.tool === 'Glob' && !call.failed)
+    .flatMap((call) => globPaths(call.result))
+  const worth = (path: string): number => {
+    const name = matchable(path.split('/').slice(-2).join('/'))
+    const carried = task.words.reduce((sum, word) => sum + carries(name, word) * (word.weak ? 0.4 : 1), 0)
+    const wanted = task.angle === 'docs-and-tests' ? ['docs', 'test'] : ['source']
+    return carried * (wanted.includes(pathKind(path)) ? 1 : 0.2)
+  }
+  return [...new Set(paths)]
+    .map((path) => ({ path, worth: worth(path) }))
+    .filter((file) => file.worth >= 0.5)
+    .sort((one, other) => other.worth - one.worth)
+    .slice(0, MOST_FILES_BY_NAME)
+    .map((file) => file.path)
+}
+
+/**
+ * What is worth reading around: the best hits of each angle in turn. Comments have a turn of their own, because
+ * only reading shows what they speak of.
+ */
+function worthReading(task: Task, findings: Findings): readonly Hit[] {
+  const rows = (task.angle === undefined ? ANGLES : [task.angle]).flatMap((angle) => {
+    const hits = findings.hits[angle]
+    return angle === 'definitions' ? [hits, findings.comments] : [hits]
+  })
+  return Array.from({ length: MOST_HITS }, (_, index) =>
+    rows.flatMap((row) => row.slice(index, index + 1)),
+  ).flat()
+}
+
+function problemsOf(done: readonly Exchange[]): readonly string[] {
+  const problems = done
+    .filter((call) => call.failed)
+    .map(
+      (call) =>
+        `${call.tool} failed: ${shown(call.result.split('\n').find((row) => row.trim() !== '') ?? 'no reason given')}`,
+    )
+  return [...new Set(problems)]
+}

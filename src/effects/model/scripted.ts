@@ -1,0 +1,89 @@
+/** A model that says what a script tells it to: for tests, demos and benchmarks. */
+import { Observable, type Subscriber } from 'rxjs'
+import type { Model, ModelDelta, ModelRequest } from './model.ts'
+import { ModelError } from './model.ts'
+import { buildReply, emitReply, type ScriptedReply } from './scripted-reply.ts'
+
+/** What a script function knows of the request besides the request itself. */
+export interface ScriptedRequest {
+  /** How many requests this model has had before, retries included. */
+  readonly index: number
+  readonly signal: AbortSignal
+}
+
+/** A function from a request to its reply, or replies in the order in which they are used. */
+export type Script =
+  | ((request: ModelRequest, call: ScriptedRequest) => ScriptedReply | Promise<ScriptedReply>)
+  | readonly ScriptedReply[]
+
+export interface ScriptedModelOptions {
+  /** Default `scripted`. */
+  readonly provider?: string
+}
+
+/**
+ * A model that follows `script`.
+ *
+ * Where the script answers at once, so does the model: everything is emitted while it is subscribed, without a
+ * timer or a promise. An Error in the script fails the request: a {@link ModelError} as it is, any other as a
+ * `script` error that is not retried. A list that is used up gives such an error, too.
+ */
+export function createScriptedModel(script: Script, options: ScriptedModelOptions = {}): Model {
+  let requests = 0
+  const answer =
+    typeof script === 'function'
+      ? script
+      : (request: ModelRequest, { index }: ScriptedRequest) => script[index] ?? usedUp(script.length, request)
+  return {
+    provider: options.provider ?? 'scripted',
+    stream: (request, signal) =>
+      new Observable((subscriber) => {
+        if (signal.aborted) return subscriber.error(signal.reason)
+        const index = requests++
+        let said: ScriptedReply | Promise<ScriptedReply>
+        try {
+          said = answer(request, { index, signal })
+        } catch (error) {
+          return fail(subscriber, error)
+        }
+        if (!(said instanceof Promise)) return respond(subscriber, said, request)
+        const onAbort = (): void => subscriber.error(signal.reason)
+        signal.addEventListener('abort', onAbort, { once: true })
+        said.then(
+          (reply) => respond(subscriber, reply, request),
+          (error: unknown) => fail(subscriber, error),
+        )
+        return () => signal.removeEventListener('abort', onAbort)
+      }),
+  }
+}
+
+function respond(subscriber: Subscriber<ModelDelta>, said: ScriptedReply, request: ModelRequest): void {
+  if (said instanceof Error) fail(subscriber, said)
+  else emitReply(subscriber, buildReply(said, request), chunksOf(said))
+}
+
+/** Into how many deltas a scripted reply wants its text split. */
+export function chunksOf(said: ScriptedReply): number | undefined {
+  return typeof said === 'object' && 'chunks' in said && typeof said.chunks === 'number'
+    ? said.chunks
+    : undefined
+}
+
+function fail(subscriber: Subscriber<ModelDelta>, error: unknown): void {
+  subscriber.error(scriptError(error))
+}
+
+/** A {@link ModelError} as it is, anything else as a `script` error. */
+export function scriptError(error: unknown): ModelError {
+  if (ModelError.is(error)) return error
+  const message = error instanceof Error ? error.message : String(error)
+  return new ModelError('script', message, { retryable: false, cause: error })
+}
+
+const usedUp = (length: number, request: ModelRequest): ModelError =>
+  new ModelError(
+    'script',
+    `the script has ${length} replies and all are used; one more was asked for by ${request.source}`,
+    { retryable: false },
+  )

@@ -1,0 +1,139 @@
+/** The tool `Grep`. */
+import { relative } from 'node:path'
+import { z } from 'zod'
+import { isInside, type Place } from './confinement.ts'
+import { type GrepLine, type OutputMode, parseGrepLines, showGrepLine } from './grep-output.ts'
+import { counted } from './lines.ts'
+import { refusalsAsResults } from './refusals.ts'
+import { boundsOf, cutNote, type RipgrepOutput, runRipgrep, WITHOUT_VCS } from './ripgrep.ts'
+import { placeSearchRoot } from './search-root.ts'
+import type { Tool, ToolOutput } from './tool.ts'
+
+/** Under what the engine puts in a request. */
+const MAX_CHARACTERS = 40_000
+/** What is read of ripgrep's output before it is shortened to that: long lines are cut. */
+const MAX_BYTES = 1024 * 1024
+
+const lineCount = z.int().min(0).optional()
+
+const GrepInput = z.strictObject({
+  pattern: z.string().min(1).describe('A regular expression, as ripgrep takes it'),
+  path: z.string().optional().describe('File or folder to search in; default: the working directory'),
+  glob: z.string().optional().describe('Only files that match, for example "*.ts" or "src/**/*.{js,jsx}"'),
+  type: z.string().optional().describe('Only files of a type, for example "ts", "py", "rust"'),
+  output_mode: z
+    .enum(['content', 'files_with_matches', 'count'])
+    .optional()
+    .describe('Matching lines, names of files (the default), or matches per file'),
+  '-i': z.boolean().optional().describe('Ignore case'),
+  '-n': z.boolean().optional().describe('Line numbers; content mode only, default true'),
+  '-A': lineCount.describe('Lines to show after each match; content mode only'),
+  '-B': lineCount.describe('Lines to show before each match; content mode only'),
+  '-C': lineCount.describe('Lines to show before and after each match; content mode only'),
+  head_limit: lineCount.describe('Only the first so many lines of the result; 0 or absent: as many as fit'),
+  multiline: z.boolean().optional().describe('Let "." match line ends and matches span lines'),
+})
+export type GrepInput = z.infer<typeof GrepInput>
+
+/** Searches in files. */
+export const grepTool: Tool<GrepInput> = {
+  name: 'Grep',
+  description: `Searches file contents by regular expression (ripgrep). Use it instead of \`grep\` or \`rg\` in Bash.
+
+- \`output_mode\`: "files_with_matches" names files, "content" shows lines as \`path:line:text\`, "count" counts per file. Paths are relative to the working directory.
+- Narrow with \`path\`, \`glob\` or \`type\`; \`-A\`, \`-B\`, \`-C\` add lines around a match.
+- Put a backslash before literal braces and brackets: \`interface\\{\\}\`. A pattern matches within one line unless \`multiline\` is set.
+- Files that .gitignore excludes are left out unless \`path\` or \`glob\` names them.`,
+  inputSchema: GrepInput,
+  resume: 'repeat',
+  isReadOnly: () => true,
+  isConcurrencySafe: () => true,
+  ruleSubject: (input) => input.path ?? '.',
+  run: (input, context) =>
+    refusalsAsResults(async () => {
+      const mode = input.output_mode ?? 'files_with_matches'
+      const root = await placeSearchRoot(input.path, context.cwd)
+      const found = await runRipgrep({
+        args: [...searchArgs(input, mode), ...boundsOf(root.real), '--', targetOf(root, context.cwd)],
+        cwd: context.cwd,
+        maxBytes: MAX_BYTES,
+        context,
+      })
+      return present(found, mode, input)
+    }),
+}
+
+function searchArgs(input: GrepInput, mode: OutputMode): readonly string[] {
+  const around = (['-A', '-B', '-C'] as const).flatMap((flag) => {
+    const lines = input[flag]
+    return lines === undefined || mode !== 'content' ? [] : [`${flag}${lines}`]
+  })
+  return [
+    // Sorted: the same files give the same answer. `--null` tells the end of a path from a colon in it.
+    ...['--sort=path', '--null', '--no-heading', '--with-filename', `--regexp=${input.pattern}`],
+    ...(mode === 'content' ? ['--line-number', ...around] : []),
+    ...(mode === 'files_with_matches' ? ['--files-with-matches'] : []),
+    ...(mode === 'count' ? ['--count'] : []),
+    ...(input['-i'] ? ['--ignore-case'] : []),
+    ...(input.multiline ? ['--multiline', '--multiline-dotall'] : []),
+    ...(input.type === undefined ? [] : [`--type=${input.type}`]),
+    ...splitGlobs(input.glob ?? '').map((glob) => `--glob=${glob}`),
+    ...WITHOUT_VCS,
+  ]
+}
+
+/** Several globs may stand in one field, parted by blanks or by commas outside of braces. */
+function splitGlobs(globs: string): readonly string[] {
+  return globs.match(/(?:\{[^}]*\}|[^\s,{])+/g) ?? []
+}
+
+/** Relative, so that ripgrep prints paths relative to the working directory. */
+function targetOf(root: Place, cwd: string): string {
+  return isInside(cwd, root.named) ? `./${relative(cwd, root.named)}` : root.named
+}
+
+function present(found: RipgrepOutput, mode: OutputMode, input: GrepInput): ToolOutput {
+  const all = parseGrepLines(found, mode)
+  const wanted = input.head_limit ? all.slice(0, input.head_limit) : all
+  const shown: string[] = []
+  let characters = 0
+  for (const line of wanted) {
+    const text = showGrepLine(line, mode, input['-n'] ?? true)
+    characters += text.length + 1
+    if (characters > MAX_CHARACTERS) break
+    shown.push(text)
+  }
+  const lines = wanted.slice(0, shown.length)
+  const tooLong =
+    lines.length < wanted.length
+      ? `[${counted(wanted.length - lines.length, 'more line')} not shown. Make the search narrower.]`
+      : undefined
+  const limitIsReached =
+    input.head_limit !== undefined && input.head_limit > 0 && all.length >= input.head_limit
+  const note = tooLong ?? (limitIsReached ? undefined : cutNote(found))
+  const body = shown.join('\n')
+  const text = [headline(mode, lines), body, note].filter((part) => part !== undefined && part !== '')
+  return {
+    content: all.length === 0 && !note ? nothingFound(mode) : text.join('\n'),
+    structured: structuredResult(mode, lines, body),
+  }
+}
+
+const nothingFound = (mode: OutputMode): string =>
+  mode === 'content' ? 'No matches found' : 'No files found'
+
+const totalOf = (lines: readonly GrepLine[]): number => lines.reduce((sum, { text }) => sum + Number(text), 0)
+
+function headline(mode: OutputMode, lines: readonly GrepLine[]): string | undefined {
+  if (mode === 'content' || lines.length === 0) return undefined
+  const files = counted(lines.length, 'file')
+  return mode === 'count' ? `Found ${counted(totalOf(lines), 'matching line')} in ${files}` : `Found ${files}`
+}
+
+function structuredResult(mode: OutputMode, lines: readonly GrepLine[], content: string): unknown {
+  const filenames = [...new Set(lines.flatMap(({ path }) => (path === undefined ? [] : [path])))]
+  if (mode === 'files_with_matches') return { mode, filenames, numFiles: filenames.length }
+  if (mode === 'count')
+    return { mode, filenames, numFiles: filenames.length, content, numMatches: totalOf(lines) }
+  return { mode, filenames, numFiles: filenames.length, content, numLines: lines.length }
+}

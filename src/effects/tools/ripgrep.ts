@@ -1,0 +1,115 @@
+/** Runs ripgrep, the program behind Grep and Glob: bounded in time and output, gone when the call is. */
+import { spawn } from 'node:child_process'
+import type { ToolContext } from './tool.ts'
+import { ToolRefusal } from './tool-refusal.ts'
+
+export interface RipgrepRequest {
+  readonly args: readonly string[]
+  /** The folder it runs in; globs with a slash count from here. */
+  readonly cwd: string
+  /** Bytes of output after which it is ended. */
+  readonly maxBytes: number
+  readonly context: ToolContext
+}
+
+export interface RipgrepOutput {
+  readonly text: string
+  /** Ended before it was through: `text` stops somewhere in the middle. */
+  readonly cut: 'size' | 'time' | undefined
+}
+
+/** Milliseconds that one search may take. */
+export const SEARCH_TIME_LIMIT_MS = 20_000
+
+/** For every search: no configuration file, hidden files too. */
+const COMMON_ARGS = ['--no-config', '--color=never', '--no-messages', '--hidden']
+/** Version control's own folders. Last of all globs: a later one wins. */
+export const WITHOUT_VCS = ['!**/.git', '!**/.hg', '!**/.svn', '!**/.jj'].map((glob) => `--glob=${glob}`)
+
+/** How to search in a folder: from the very root, file systems below it are left out, `/proc` first of all. */
+export const boundsOf = (realRoot: string): readonly string[] =>
+  realRoot === '/' ? ['--one-file-system'] : []
+
+/** Throws a {@link ToolRefusal} when ripgrep is not installed, does not take the arguments, or is interrupted. */
+export async function runRipgrep(request: RipgrepRequest): Promise<RipgrepOutput> {
+  const program = await ripgrepPath()
+  const { context } = request
+  const interrupted = new ToolRefusal('Interrupted. The search was ended.')
+  if (context.signal.aborted) throw interrupted
+  return new Promise((resolve, reject) => {
+    const child = spawn(program, [...COMMON_ARGS, ...request.args], {
+      cwd: request.cwd,
+      stdio: ['ignore', 'pipe', 'pipe'],
+      // Nothing of the person's own settings; and found like any process of the call should this one die first.
+      env: { TROUPE_CALL: `${context.agentId}/${context.callId}` },
+    })
+    const chunks: Buffer[] = []
+    let bytes = 0
+    let errors = ''
+    let cut: RipgrepOutput['cut']
+    const end = (): boolean => child.kill('SIGKILL')
+    const cancelLimit = context.clock.setTimer(SEARCH_TIME_LIMIT_MS, () => {
+      cut = 'time'
+      end()
+    })
+    context.signal.addEventListener('abort', end, { once: true })
+    const release = (): void => {
+      cancelLimit()
+      context.signal.removeEventListener('abort', end)
+    }
+    child.stdout.on('data', (chunk: Buffer) => {
+      if (bytes >= request.maxBytes) return
+      chunks.push(chunk.subarray(0, request.maxBytes - bytes))
+      bytes += chunk.length
+      if (bytes < request.maxBytes) return
+      cut = 'size'
+      end()
+    })
+    child.stderr.on('data', (chunk: Buffer) => {
+      if (errors.length < 4000) errors += chunk.toString()
+    })
+    child.once('error', (cause) => {
+      release()
+      reject(new ToolRefusal(`ripgrep could not be started in ${request.cwd}: ${cause.message}`, { cause }))
+    })
+    child.once('close', (code) => {
+      release()
+      const text = Buffer.concat(chunks).toString()
+      if (context.signal.aborted) reject(interrupted)
+      // 1 is "nothing found"; 2 without words is "some files could not be read", and the rest counts.
+      else if (cut === undefined && code === 2 && errors !== '') reject(new ToolRefusal(explain(errors)))
+      else resolve({ text, cut })
+    })
+  })
+}
+
+function explain(errors: string): string {
+  const message = errors.trim().replace(/^rg: /, '')
+  if (message.includes('literal "\\n" is not allowed')) {
+    return 'The pattern holds a line end. Set multiline to search over several lines.'
+  }
+  if (message.includes('regex parse error')) {
+    return `The pattern is not a valid regular expression. Put a backslash before characters that are meant literally.\n${message}`
+  }
+  return `The search could not be done: ${message}`
+}
+
+/** Loaded at the first search: the package throws on import where it has no program for the platform. */
+async function ripgrepPath(): Promise<string> {
+  try {
+    return (await import('@vscode/ripgrep')).rgPath
+  } catch (cause) {
+    throw new ToolRefusal(
+      `Searching needs ripgrep, and the package @vscode/ripgrep has no program for ${process.platform}-${process.arch}. Install it with its optional dependencies (npm install --include=optional).`,
+      { cause },
+    )
+  }
+}
+
+/** A note on a search that was ended early, for the end of its result. */
+export function cutNote({ cut }: RipgrepOutput): string | undefined {
+  if (cut === 'time') {
+    return `[Ended after ${SEARCH_TIME_LIMIT_MS / 1000} s; there may be more. Search in a smaller folder.]`
+  }
+  return cut === 'size' ? '[There is more than is shown. Make the search narrower.]' : undefined
+}

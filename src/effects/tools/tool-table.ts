@@ -1,0 +1,84 @@
+/** The tools of an agent: found by name, described to the model, their inputs checked. */
+import { z } from 'zod'
+import type { ToolDefinition } from '../model/model.ts'
+import { bashTool } from './bash.ts'
+import { editTool } from './edit.ts'
+import { explainIssues } from './explain-issues.ts'
+import { globTool } from './glob.ts'
+import { grepTool } from './grep.ts'
+import { readTool } from './read.ts'
+import type { Tool } from './tool.ts'
+import { writeTool } from './write.ts'
+
+/** A call that can be run, or why it cannot, in words for the model. */
+export type ParsedCall =
+  | { readonly ok: true; readonly tool: Tool; readonly input: unknown }
+  | { readonly ok: false; readonly message: string }
+
+export interface ToolTable {
+  readonly tools: readonly Tool[]
+  /** By name, else by alias, else by either in another case. Undefined when there is none or more than one. */
+  find(name: string): Tool | undefined
+  /** In the order of `tools`; the same bytes every time they are serialised. */
+  definitions(): readonly ToolDefinition[]
+  /** Checks the input of a call. Never throws. */
+  parseCall(name: string, input: unknown): ParsedCall
+}
+
+/** @throws Error when two tools have one name, or a schema cannot be written as JSON Schema. */
+export function createToolTable(tools: readonly Tool[]): ToolTable {
+  const names = tools.map((tool) => tool.name)
+  const twice = names.find((name, index) => names.indexOf(name) !== index)
+  if (twice !== undefined) throw new Error(`Two tools are named ${twice}: give one of them another name.`)
+  const definitions = tools.map(definitionOf)
+
+  const find = (name: string): Tool | undefined => {
+    const sought = name.toLowerCase()
+    return (
+      tools.find((tool) => tool.name === name) ??
+      only(tools.filter((tool) => tool.aliases?.includes(name))) ??
+      only(
+        tools.filter((tool) =>
+          [tool.name, ...(tool.aliases ?? [])].some((each) => each.toLowerCase() === sought),
+        ),
+      )
+    )
+  }
+
+  return {
+    tools,
+    find,
+    definitions: () => definitions,
+    parseCall(name, input) {
+      const tool = find(name)
+      if (!tool)
+        return { ok: false, message: `There is no tool ${name}. Available: ${names.join(', ') || 'none'}.` }
+      const parsed = tool.inputSchema.safeParse(input)
+      if (parsed.success) return { ok: true, tool, input: parsed.data }
+      return {
+        ok: false,
+        message: `${tool.name} was not called. ${explainIssues(parsed.error.issues, input)}`,
+      }
+    },
+  }
+}
+
+/** Read, Write, Edit, Glob, Grep and Bash, in the order in which a model sees them. */
+export function standardTools(): readonly Tool[] {
+  return [readTool, writeTool, editTool, globTool, grepTool, bashTool]
+}
+
+/** A tool as the Messages API takes it. */
+export function definitionOf(tool: Tool): ToolDefinition {
+  const { $schema: _, ...schema } = z.toJSONSchema(tool.inputSchema, {
+    io: 'input',
+    override: ({ jsonSchema }) => {
+      // The bounds of safe integers: words that tell a model nothing.
+      if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum
+      if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum
+    },
+  })
+  return { name: tool.name, description: tool.description, input_schema: schema }
+}
+
+const only = <T>(found: readonly T[]): T | undefined => (found.length === 1 ? found[0] : undefined)

@@ -1,0 +1,490 @@
+/**
+ * A live agent: its log, its conversation, its run, its mailbox and its effects.
+ *
+ * Owns: the order «staged, durable, applied» for every event of this agent, and its projections.
+ * Does not own: what its effects do, who its parent is waiting for, when it is opened or let go (the session).
+ */
+import { BehaviorSubject, Subject } from 'rxjs'
+import type { AgentDefinition } from '../definitions/agent-definition.ts'
+import type { ModelDelta, RequestMessage, ToolDefinition } from '../effects/model/model.ts'
+import type { SeenFilesRecord } from '../effects/tools/seen-files.ts'
+import { createSeenFiles } from '../effects/tools/seen-files.ts'
+import type { LogCursor, LogIdentity } from '../journal/cursor.ts'
+import { START_CURSOR } from '../journal/cursor.ts'
+import { encode } from '../journal/encode.ts'
+import type { Conversation } from '../journal/projections/conversation.ts'
+import type { RequestMessages } from '../journal/projections/request-messages.ts'
+import { createRequestMessages } from '../journal/projections/request-messages.ts'
+import { createConversation } from '../journal/projections/conversation.ts'
+import type { MaybePromise } from '../journal/storage.ts'
+import type { Phase } from '../machines/agent/accepts.ts'
+import { accepts, phaseOf } from '../machines/agent/accepts.ts'
+import type { AgentEventOf, EventDraft, Fault, Recorded } from '../machines/agent/events.ts'
+import type { AgentState } from '../machines/agent/fold.ts'
+import { foldAgent, isActive } from '../machines/agent/fold.ts'
+import { isToolUse } from '../machines/agent/messages.ts'
+import type { AgentId, CallId } from '../machines/ids.ts'
+import type { Denial } from './api.ts'
+import { CallLedger } from './call-ledger.ts'
+import type { EngineCore } from './core.ts'
+import { EffectScope } from './effect-scope.ts'
+import { EngineError, JournalError, messageOf, toFault } from './errors.ts'
+import type { MailboxOwner, Posted } from './mailbox.ts'
+import { Mailbox } from './mailbox.ts'
+import type { ResolvedPool } from './render.ts'
+import { poolOf } from './render.ts'
+import { RunActor } from './run-actor.ts'
+import type { RunClock } from './run-clock.ts'
+import { elapsed, STOPPED_CLOCK, tick } from './run-clock.ts'
+import type { Session } from './session.ts'
+import type { ModelUsage } from './tree-usage.ts'
+import { addModelUsage, modelUsageOf } from './tree-usage.ts'
+
+/** What a run is asked with: rendered once, the same bytes in every request. */
+export interface Prepared {
+  readonly system: string
+  readonly tools: readonly ToolDefinition[]
+}
+
+/** A run that has ended, as whoever waited for it gets it. */
+export interface EndedRun {
+  readonly ended: AgentEventOf<'agent.ended'>
+  /** Text of the last reply that has any. */
+  readonly text: string
+  readonly stopReason: string | undefined
+  /** Tokens of this run and of the descendants it started. */
+  readonly modelUsage: ModelUsage
+  readonly apiDurationMs: number
+  readonly denials: readonly Denial[]
+}
+
+interface Step {
+  readonly recorded: Recorded
+  readonly cursor: LogCursor
+  readonly actor: RunActor | undefined
+}
+
+export class Agent implements MailboxOwner {
+  readonly id: AgentId
+  readonly session: Session
+  readonly parent: Agent | undefined
+  readonly logPath: string
+  readonly scope = new EffectScope()
+  readonly deltas$ = new Subject<ModelDelta>()
+  readonly phase$ = new BehaviorSubject<Phase | 'idle'>('idle')
+  readonly ledger = new CallLedger()
+  readonly seen: SeenFilesRecord = createSeenFiles()
+  readonly conversation: Conversation = createConversation()
+
+  /** Rendered by the `prepare` effect, or read back at a resume. */
+  prepared: Prepared | undefined
+  lastActivity: string | undefined
+
+  #birth: AgentEventOf<'agent.spawned'> | undefined
+  #actor: RunActor | undefined
+  #cursor: LogCursor = START_CURSOR
+  readonly #staged: Step[] = []
+  readonly #mailbox = new Mailbox(this)
+  readonly #core: EngineCore
+  readonly #identity: LogIdentity
+  #clock: RunClock = STOPPED_CLOCK
+  #pool: ResolvedPool | undefined
+  #request: { readonly model: string; readonly projection: RequestMessages } | undefined
+  #lastReply: AgentEventOf<'reply.received'> | undefined
+  #modelUsage: ModelUsage = {}
+  #apiDurationMs = 0
+  #denials: readonly Denial[] = []
+  #late = 0
+  #waiters: { readonly resolve: (ended: EndedRun) => void; readonly reject: (error: unknown) => void }[] = []
+  #ended: AgentEventOf<'agent.ended'> | undefined
+  #isStarted = false
+
+  constructor(core: EngineCore, session: Session, id: AgentId, parent: Agent | undefined, logPath: string) {
+    this.#core = core
+    this.session = session
+    this.id = id
+    this.parent = parent
+    this.logPath = logPath
+    this.#identity = {
+      sessionId: session.id,
+      agentId: id,
+      isSidechain: parent !== undefined,
+      cwd: core.cwd,
+      version: session.version,
+      ...(core.gitBranch !== undefined && { gitBranch: core.gitBranch }),
+    }
+  }
+
+  // ── what it is ───────────────────────────────────────────────────────────────────────────────────────
+
+  get birth(): AgentEventOf<'agent.spawned'> {
+    if (this.#birth === undefined) throw new Error(`agent ${this.id} is not born yet`)
+    return this.#birth
+  }
+
+  get isBorn(): boolean {
+    return this.#birth !== undefined
+  }
+
+  get run(): RunActor | undefined {
+    return this.#actor
+  }
+
+  /** Number of the run that is on or was last; 0 before the first. */
+  get runNumber(): number {
+    return this.#actor?.snapshot.context.run ?? 0
+  }
+
+  /** Whether the effects of its run are going, or were: a run that was read back and not restarted has none. */
+  get isStarted(): boolean {
+    return this.#isStarted
+  }
+
+  get isRunning(): boolean {
+    return this.#actor !== undefined && isActive(this.#actor.snapshot)
+  }
+
+  /** Running time of the run in milliseconds. */
+  get elapsedMs(): number {
+    return elapsed(this.#clock, this.#core.clock.now())
+  }
+
+  get modelUsage(): ModelUsage {
+    return this.#modelUsage
+  }
+
+  /** The definition it was made from; undefined for the root, and when the host has removed it since. */
+  get definition(): AgentDefinition | undefined {
+    const { agentType } = this.birth.plan
+    return this.#core.definitions.find((definition) => definition.agentType === agentType)
+  }
+
+  /** Its tools and what its definition says of their calls. Resolved once. */
+  get pool(): ResolvedPool {
+    this.#pool ??= poolOf(this.#core, this)
+    return this.#pool
+  }
+
+  /** The working directory that all its tools use. */
+  get cwd(): string {
+    return this.#birth?.plan.cwd ?? this.#core.cwd
+  }
+
+  // ── what happens to it ───────────────────────────────────────────────────────────────────────────────
+
+  /** Posts events that belong together; see {@link Mailbox.post}. */
+  post(...drafts: readonly EventDraft[]): Promise<Posted> {
+    return this.#mailbox.post(...drafts)
+  }
+
+  /** The end of the run that is on, or of the last one. Rejects when the engine cannot go on with it. */
+  ended(): Promise<EndedRun> {
+    if (!this.isRunning && this.#ended !== undefined) return Promise.resolve(this.#endedRun(this.#ended))
+    return this.nextEnd()
+  }
+
+  /** The next end there is: for a run that is about to start. */
+  nextEnd(): Promise<EndedRun> {
+    return new Promise((resolve, reject) => this.#waiters.push({ resolve, reject }))
+  }
+
+  /** A delta of a reply: shown, never stored. */
+  delta(delta: ModelDelta): void {
+    this.deltas$.next(delta)
+    this.#core.emit({ kind: 'delta', sessionId: this.session.id, agentId: this.id, delta })
+  }
+
+  /** Counts time spent waiting for a model, its own or a descendant's. Not in the log: a resume starts at 0. */
+  addApiTime(ms: number): void {
+    this.#apiDurationMs += ms
+  }
+
+  /** Counts what was refused to a descendant. */
+  addDenials(denials: readonly Denial[]): void {
+    if (denials.length > 0) this.#denials = [...this.#denials, ...denials]
+  }
+
+  /** The messages of the next request, from the log. */
+  requestMessages(model: string): readonly RequestMessage[] {
+    if (this.#request?.model !== model) {
+      this.#request = { model, projection: createRequestMessages(this.conversation, model) }
+    }
+    return this.#request.projection.messages()
+  }
+
+  /** Whether the model's own token limit cut its last reply off inside this call. */
+  isCut(callId: CallId): boolean {
+    const reply = this.#lastReply
+    if (reply === undefined || reply.reply.stop_reason !== 'max_tokens') return false
+    const last = reply.reply.content.at(-1)
+    return last !== undefined && isToolUse(last) && reply.calls.at(-1)?.callId === callId
+  }
+
+  /** Whether the run was prepared with a tool of this name. */
+  mayUse(toolName: string): boolean {
+    return this.prepared?.tools.some(({ name }) => name === toolName) === true
+  }
+
+  /** Who asks, for usage and telemetry. */
+  get requestSource(): string {
+    if (this.parent === undefined) return 'main'
+    return `agent:${this.definition?.source ?? 'unknown'}:${this.birth.plan.agentType}`
+  }
+
+  /** Ends the run that is on. Resolves when it has ended; at once when none is on. */
+  async kill(by: string, reason?: string): Promise<void> {
+    if (!this.isRunning) return
+    const ended = this.nextEnd()
+    ended.catch(() => {})
+    await this.post({ type: 'kill.requested', by, ...(reason !== undefined && { reason }) })
+    await ended
+  }
+
+  /** Takes no more events; a run that is on is recorded as suspended first. */
+  async seal(): Promise<void> {
+    if (!this.isRunning) return this.#mailbox.close()
+    // A log that cannot be written any more has halted the agent already, with its own error.
+    await this.#mailbox.closeWith({ type: 'run.suspended', reason: 'closed' }).catch(() => {})
+  }
+
+  /** Aborts what is in flight, without an end. Resolves when nothing of the agent runs any more. */
+  async stop(reason: EngineError): Promise<void> {
+    this.#actor?.stop()
+    this.#rejectWaiters(reason)
+    await this.scope.settled()
+    this.deltas$.complete()
+    this.phase$.complete()
+  }
+
+  /** Takes what its log says. Nothing runs before {@link restart}. */
+  restore(state: AgentState, events: readonly Recorded[], cursor: LogCursor): void {
+    this.#birth = state.birth
+    this.#cursor = cursor
+    for (const recorded of events) this.#project(recorded)
+    if (state.run !== undefined) {
+      this.#actor = RunActor.restore(this.#core.machine(), state.run, this.#onActorError, this.#inspector())
+    }
+  }
+
+  /**
+   * Writes events of a restored agent before anything of it runs, and folds them: `restore` is called again with
+   * what they lead to, so that no effect of the state before them ever starts.
+   */
+  async amend(state: AgentState, drafts: readonly EventDraft[]): Promise<void> {
+    let folded = state
+    let text = ''
+    const steps: Recorded[] = []
+    let cursor = this.#cursor
+    for (const draft of drafts) {
+      const encoded = encode(this.#identity, cursor, draft, this.#core.clock.now(), this.#core.ids.uuid)
+      folded = foldAgent(folded, encoded.recorded.event)
+      cursor = encoded.cursor
+      text += encoded.text
+      steps.push(encoded.recorded)
+    }
+    await this.append(text)
+    this.restore(folded, steps, cursor)
+    for (const recorded of steps) this.#emitFact(recorded)
+  }
+
+  /** Starts the effects of the restored state again. */
+  restart(): void {
+    if (this.#isStarted || !this.isRunning) return
+    this.#isStarted = true
+    this.#actor?.start()
+    this.#showPhase()
+  }
+
+  // ── mailbox ──────────────────────────────────────────────────────────────────────────────────────────
+
+  stage(draft: EventDraft): { readonly recorded: Recorded; readonly text: string } | 'late' {
+    const last = this.#staged.at(-1)
+    const actor = last === undefined ? this.#actor : last.actor
+    const isBorn = this.isBorn || this.#staged.some(({ recorded }) => recorded.event.type === 'agent.spawned')
+    if (draft.type === 'agent.spawned') {
+      if (isBorn) return 'late'
+      return this.#keep(draft, actor, undefined)
+    }
+    if (!isBorn) return 'late'
+    if (draft.type === 'run.started') {
+      if (actor !== undefined && isActive(actor.stagedSnapshot)) return 'late'
+      const input = { agentId: this.id, run: draft.run }
+      const next = RunActor.begin(this.#core.machine(), input, this.#onActorError, this.#inspector())
+      return this.#keep(draft, next, next)
+    }
+    if (actor === undefined || !accepts(actor.stagedSnapshot, draft)) return 'late'
+    try {
+      return this.#keep(draft, actor, actor)
+    } catch (error) {
+      if (draft.type === 'agent.faulted') throw error
+      return this.stage({ type: 'agent.faulted', fault: toFault(error, `${draft.type} could not be folded`) })
+    }
+  }
+
+  /** Encodes, stages the step where the event is the run's, and remembers both. */
+  #keep(draft: EventDraft, actor: RunActor | undefined, stageOn: RunActor | undefined) {
+    const before = this.#staged.at(-1)?.cursor ?? this.#cursor
+    const { recorded, text, cursor } = encode(
+      this.#identity,
+      before,
+      draft,
+      this.#core.clock.now(),
+      this.#core.ids.uuid,
+    )
+    if (recorded.event.type !== 'agent.spawned') stageOn?.stage(recorded.event)
+    this.#staged.push({ recorded, cursor, actor })
+    return { recorded, text }
+  }
+
+  unstage(): void {
+    for (const { actor } of this.#staged) actor?.unstage()
+    this.#staged.length = 0
+  }
+
+  append(text: string): MaybePromise<void> {
+    return this.#core.storage.append([{ path: this.logPath, text }])
+  }
+
+  apply(recorded: Recorded): void {
+    const step = this.#staged.shift()
+    if (step === undefined || step.recorded !== recorded) throw new Error('an event was applied out of order')
+    const { event } = recorded
+    this.#cursor = step.cursor
+    if (event.type === 'agent.spawned') this.#birth = event
+    if (step.actor !== this.#actor) {
+      this.#actor = step.actor
+      this.#isStarted = true
+      this.#actor?.start()
+    }
+    this.#project(recorded)
+    if (event.type !== 'agent.spawned') this.#actor?.apply(event)
+    this.#emitFact(recorded)
+    this.#showPhase()
+    if (event.type === 'agent.ended') this.#onEnd(event)
+  }
+
+  halt(error: unknown): void {
+    const code = error instanceof Error && 'code' in error ? String(error.code) : 'io'
+    const failure = new JournalError(
+      `journal-${code}`,
+      `agent ${this.id} stopped: its log ${this.logPath} could not be written (${messageOf(error)}). ` +
+        'Everything before is safe; free the disk or fix its permissions and resume the session.',
+      error,
+    )
+    this.#stopFor(failure)
+  }
+
+  #stopFor(failure: EngineError): void {
+    this.#mailbox.close()
+    this.#actor?.stop()
+    this.#rejectWaiters(failure)
+  }
+
+  late(draft: EventDraft): void {
+    this.#late += 1
+    this.#core.emit({
+      kind: 'late',
+      sessionId: this.session.id,
+      agentId: this.id,
+      type: draft.type,
+      count: this.#late,
+    })
+  }
+
+  // ── inside ───────────────────────────────────────────────────────────────────────────────────────────
+
+  /** Everything that is derived from the log, event by event: live and at a resume alike. */
+  #project(recorded: Recorded): void {
+    const { event } = recorded
+    if (event.type === 'run.started') {
+      this.#modelUsage = {}
+      this.#apiDurationMs = 0
+      this.#denials = []
+    }
+    if (event.type === 'agent.ended') this.#ended = event
+    if (event.type === 'call.ended') this.#projectCallEnd(event)
+    this.conversation.push(recorded)
+    this.ledger.push(recorded)
+    this.#clock = tick(this.#clock, recorded)
+    if (event.type === 'reply.received') {
+      this.#lastReply = event
+      this.#modelUsage = addModelUsage(this.#modelUsage, { [event.reply.model]: event.reply.usage })
+    }
+  }
+
+  #projectCallEnd(event: AgentEventOf<'call.ended'>): void {
+    if (event.files !== undefined) this.seen.note(event.files)
+    if (event.delivered !== undefined) {
+      this.#modelUsage = addModelUsage(this.#modelUsage, modelUsageOf(event.toolUseResult))
+    }
+    if (event.outcome !== 'denied') return
+    const block = this.conversation.toolUse(event.callId)
+    const denial: Denial = {
+      agentId: this.id,
+      callId: event.callId,
+      toolName: block?.name ?? '',
+      toolUseId: event.result.tool_use_id,
+      toolInput: block?.input,
+      reason: typeof event.result.content === 'string' ? event.result.content : '',
+    }
+    this.#denials = [...this.#denials, denial]
+  }
+
+  #endedRun(ended: AgentEventOf<'agent.ended'>): EndedRun {
+    const report = this.#actor?.snapshot.context.report
+    return {
+      ended,
+      text: report === undefined ? '' : (this.conversation.textOfReply(report) ?? ''),
+      stopReason: this.conversation.lastStopReason,
+      modelUsage: this.#modelUsage,
+      apiDurationMs: this.#apiDurationMs,
+      denials: this.#denials,
+    }
+  }
+
+  #onEnd(ended: AgentEventOf<'agent.ended'>): void {
+    const end = this.#endedRun(ended)
+    const waiters = this.#waiters
+    this.#waiters = []
+    for (const { resolve } of waiters) resolve(end)
+    this.session.onEnd(this)
+  }
+
+  #rejectWaiters(error: unknown): void {
+    const waiters = this.#waiters
+    this.#waiters = []
+    for (const { reject } of waiters) reject(error)
+  }
+
+  #emitFact(recorded: Recorded): void {
+    this.#core.emit({ kind: 'fact', sessionId: this.session.id, agentId: this.id, ...recorded })
+  }
+
+  #showPhase(): void {
+    const phase = this.#actor === undefined ? 'idle' : phaseOf(this.#actor.snapshot)
+    if (phase !== this.phase$.value) this.phase$.next(phase)
+  }
+
+  /** A bug of the machine or of XState: every expected failure is an event. The log is whole, the run is not. */
+  readonly #onActorError = (error: unknown): void => {
+    this.#stopFor(
+      new EngineError(
+        'actor-failed',
+        `agent ${this.id} stopped: its state machine failed (${messageOf(error)}). ` +
+          'Its log is whole; resuming the session starts it again where it was.',
+        error,
+      ),
+    )
+  }
+
+  #inspector() {
+    return this.#core.inspect?.(this)
+  }
+
+  /** Fault of an effect: an event like any other. */
+  fault(error: unknown, where: string): void {
+    const fault: Fault = toFault(error, where)
+    // A rejected post means that the log is gone: the agent has been halted with a better error.
+    this.post({ type: 'agent.faulted', fault }).catch(() => {})
+  }
+}

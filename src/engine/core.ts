@@ -1,0 +1,57 @@
+/**
+ * What all sessions of an engine share: the ports, and what was resolved from the options once.
+ */
+import type { InspectionEvent } from 'xstate'
+import type { AgentDefinition } from '../definitions/agent-definition.ts'
+import type { PermissionMode } from '../definitions/permission-mode.ts'
+import type { PermissionRule } from '../definitions/permissions/rule.ts'
+import type { Clock } from '../effects/clock.ts'
+import type { Ids } from '../effects/ids.ts'
+import type { Model } from '../effects/model/model.ts'
+import type { ProcessRunner } from '../effects/process/process-runner.ts'
+import type { ToolTable } from '../effects/tools/tool-table.ts'
+import type { LockInfo } from '../journal/session-lock.ts'
+import type { Storage } from '../journal/storage.ts'
+import type { AgentId } from '../machines/ids.ts'
+import type { Agent } from './agent.ts'
+import type { Limits } from '../definitions/limits.ts'
+import type { EngineEvent } from './api.ts'
+import type { RunMachine } from './run-actor.ts'
+
+export interface EngineCore {
+  readonly storage: Storage
+  readonly clock: Clock
+  readonly ids: Ids
+  readonly processes: ProcessRunner
+  /** Retries, clocks and the provider's gate included. */
+  readonly model: Model
+  readonly maxTokens: number
+  readonly tools: ToolTable
+  readonly definitions: readonly AgentDefinition[]
+  readonly root: RootOptions
+  readonly limits: Limits
+  readonly rules: { readonly allow: readonly PermissionRule[]; readonly deny: readonly PermissionRule[] }
+  /** Absolute, symlinks resolved. */
+  readonly cwd: string
+  readonly home: string
+  readonly gitBranch: string | undefined
+  readonly resolveModelId: (name: string) => string
+  /** The agent machine with this engine's effects. */
+  readonly machine: () => RunMachine
+  readonly inspect: ((agent: Agent) => (event: InspectionEvent) => void) | undefined
+  /** Every live agent of every open session. */
+  readonly agents: Map<AgentId, Agent>
+  /** What this engine says about itself in the locks of its sessions. */
+  readonly lockInfo: LockInfo
+  emit(event: EngineEvent): void
+  /** Says what could not be honoured. */
+  diagnose(code: string, message: string): void
+}
+
+/** How the root agent of a session is made. */
+export interface RootOptions {
+  readonly modelId: string
+  readonly mode: PermissionMode
+  readonly systemPrompt: string | undefined
+  readonly appendSystemPrompt: string | undefined
+}

@@ -1,0 +1,234 @@
+/** The engine: opens sessions, starts runs, closes down. */
+import { realpathSync } from 'node:fs'
+import { homedir } from 'node:os'
+import { join } from 'node:path'
+import { Subject } from 'rxjs'
+import { BUILT_IN_DEFINITIONS } from '../definitions/built-in/index.ts'
+import { DEFAULT_LIMITS } from '../definitions/limits.ts'
+import { MODEL_ALIASES, resolveModelId } from '../definitions/model-aliases.ts'
+import { parseRules } from '../definitions/permissions/rule.ts'
+import { systemClock } from '../effects/clock.ts'
+import { readGitBranch } from '../effects/git-branch.ts'
+import { newSessionId, systemIds } from '../effects/ids.ts'
+import { createProviderGate } from '../effects/model/gate.ts'
+import { withRetries } from '../effects/model/retrying.ts'
+import { createLocalProcessRunner } from '../effects/process/local-process-runner.ts'
+import { createToolTable, standardTools } from '../effects/tools/tool-table.ts'
+import { createFileStorage } from '../journal/file-storage.ts'
+import type { PromptContent } from '../machines/agent/messages.ts'
+import { agentMachine } from '../machines/agent/machine.ts'
+import type { AgentId } from '../machines/ids.ts'
+import { AgentId as AgentIdSchema, SessionId } from '../machines/ids.ts'
+import type { Agent } from './agent.ts'
+import { DELEGATION_TOOL } from './agent-tool.ts'
+import type { AgentView, Engine, EngineEvent, EngineOptions, ResumeOptions, Run, RunOptions, SpawnInput } from './api.ts'
+import type { EngineCore } from './core.ts'
+import { effectLogic } from './effect-logic.ts'
+import { drain } from './effects/drain.ts'
+import { prepare } from './effects/prepare.ts'
+import { requestModel } from './effects/request-model.ts'
+import { runCall } from './effects/run-call.ts'
+import { EngineClosedError, EngineError } from './errors.ts'
+import { createInspection } from './inspection.ts'
+import { openSession, sessionExists } from './open-session.ts'
+import { hostBirth, rootBirth } from './root.ts'
+import { createRun } from './run-handle.ts'
+import type { RunMachine } from './run-actor.ts'
+import type { Session } from './session.ts'
+import { viewOf } from './view.ts'
+
+/**
+ * Makes an engine. Nothing touches the disk before the first run.
+ *
+ * Throws an `EngineError` for options that cannot be honoured: `bad-cwd`, `bad-rule`.
+ */
+export function createEngine(options: EngineOptions): Engine {
+  return new LocalEngine(options)
+}
+
+class LocalEngine implements Engine {
+  readonly #events = new Subject<EngineEvent>()
+  readonly #core: EngineCore
+  readonly #sessions = new Map<SessionId, Promise<Session>>()
+  #isClosed = false
+
+  constructor(options: EngineOptions) {
+    this.#core = createCore(options, (event) => this.#events.next(event))
+  }
+
+  get events$() {
+    return this.#events.asObservable()
+  }
+
+  get agents(): readonly AgentView[] {
+    return [...this.#core.agents.values()].filter((agent) => agent.isBorn).map(viewOf)
+  }
+
+  run(prompt: PromptContent, options: RunOptions = {}): Run {
+    return this.#begin(options, async (session) => {
+      const { root } = session
+      const birth = root.isBorn ? undefined : rootBirth(this.#core, root.id)
+      await session.startRun(root, prompt, birth, { maxTurns: options.maxTurns })
+      return root
+    })
+  }
+
+  spawn(input: SpawnInput, options: RunOptions = {}): Run {
+    return this.#begin(options, async (session) => {
+      const { root } = session
+      const birth = hostBirth(this.#core, root.id, input)
+      await session.startRun(root, input.prompt, birth, {
+        maxTurns: options.maxTurns ?? birth.plan.maxTurns?.value,
+      })
+      return root
+    })
+  }
+
+  async resume(sessionId: string, options: ResumeOptions = {}): Promise<Run | undefined> {
+    const id = parseSessionId(sessionId)
+    if (!this.#sessions.has(id) && !(await sessionExists(this.#core, id))) throw noSuchSession(this.#core, id)
+    const session = await this.#open(id, options)
+    const { root } = session
+    if (!root.isRunning) return undefined
+    root.restart()
+    return createRun({
+      sessionId: id,
+      started: Promise.resolve(root),
+      end: root.ended(),
+      events$: this.events$,
+    })
+  }
+
+  async kill(agentId: string, reason?: string): Promise<void> {
+    const parsed = AgentIdSchema.safeParse(agentId)
+    if (!parsed.success) throw new EngineError('bad-agent-id', `"${agentId}" is no agent id: "a" and 16 hexadecimal digits`)
+    await this.#core.agents.get(parsed.data)?.kill('user', reason)
+  }
+
+  async close(): Promise<void> {
+    if (this.#isClosed) return
+    this.#isClosed = true
+    const sessions = await Promise.allSettled(this.#sessions.values())
+    await Promise.all(
+      sessions.map((opened) =>
+        opened.status === 'fulfilled'
+          ? opened.value.close(new EngineClosedError(opened.value.id))
+          : undefined,
+      ),
+    )
+    await this.#core.storage.close()
+    this.#events.complete()
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close()
+  }
+
+  #begin(options: RunOptions, start: (session: Session) => Promise<Agent>): Run {
+    const id = options.sessionId === undefined ? newSessionId(this.#core.ids) : parseSessionId(options.sessionId)
+    const started = this.#start(id, start)
+    const end = started.then((agent) => {
+      const { signal } = options
+      const kill = () => void agent.kill('user', 'its signal was aborted').catch(() => {})
+      if (signal?.aborted) kill()
+      signal?.addEventListener('abort', kill, { once: true })
+      return agent.ended().finally(() => signal?.removeEventListener('abort', kill))
+    })
+    return createRun({ sessionId: id, started, end, events$: this.events$ })
+  }
+
+  async #start(id: SessionId, start: (session: Session) => Promise<Agent>): Promise<Agent> {
+    const session = await this.#open(id, {})
+    if (session.root.isRunning && !session.root.isStarted) {
+      throw new EngineError(
+        'unfinished-run',
+        `session ${id} has an unfinished run; resume it first, its answer comes before the next question`,
+      )
+    }
+    return start(session)
+  }
+
+  #open(id: SessionId, options: ResumeOptions): Promise<Session> {
+    if (this.#isClosed) return Promise.reject(new EngineClosedError(id))
+    const known = this.#sessions.get(id)
+    if (known !== undefined) return known
+    const opening = openSession(this.#core, id, options)
+    this.#sessions.set(id, opening)
+    // A session that could not be opened may be tried again.
+    opening.catch(() => this.#sessions.delete(id))
+    return opening
+  }
+}
+
+function createCore(options: EngineOptions, emit: (event: EngineEvent) => void): EngineCore {
+  const clock = options.clock ?? systemClock
+  const ids = options.ids ?? systemIds
+  const cwd = resolveFolder(options.cwd ?? process.cwd())
+  const gate = createProviderGate({ clock, random: ids.random })
+  const agents = new Map<AgentId, Agent>()
+  const diagnose = (code: string, message: string) => emit({ kind: 'diagnostic', code, message })
+  const inspect = options.inspect
+  const core: EngineCore = {
+    storage: options.storage ?? createFileStorage({ durability: options.durability ?? 'write' }),
+    clock,
+    ids,
+    processes: options.processes ?? createLocalProcessRunner({ clock }),
+    model: withRetries(options.model, { gate, clock, random: ids.random, options: options.retries ?? {} }),
+    maxTokens: options.maxTokens ?? 32_000,
+    tools: createToolTable([...(options.tools ?? standardTools()), DELEGATION_TOOL]),
+    definitions: options.definitions ?? BUILT_IN_DEFINITIONS,
+    root: {
+      modelId: options.modelId ?? 'sonnet',
+      mode: options.permissions?.mode ?? 'default',
+      systemPrompt: options.systemPrompt,
+      appendSystemPrompt: options.appendSystemPrompt,
+    },
+    limits: { ...DEFAULT_LIMITS, ...options.limits },
+    rules: rulesOf(options),
+    cwd,
+    home: options.home ?? process.env['TROUPE_HOME'] ?? join(homedir(), '.troupe'),
+    gitBranch: readGitBranch(cwd),
+    resolveModelId: (name) => resolveModelId(name, { ...MODEL_ALIASES, ...options.modelAliases }),
+    machine: () => machine,
+    inspect: inspect && createInspection(inspect, diagnose),
+    agents,
+    lockInfo: { engine: ids.uuid(), startedAt: clock.now() },
+    emit,
+    diagnose,
+  }
+  const machine: RunMachine = agentMachine.provide({
+    actors: {
+      prepare: effectLogic('prepare', agents, prepare),
+      requestModel: effectLogic('requestModel', agents, requestModel(core)),
+      runCall: effectLogic('runCall', agents, runCall(core)),
+      drain: effectLogic('drain', agents, drain),
+    },
+  })
+  return core
+}
+
+function rulesOf({ permissions }: EngineOptions): EngineCore['rules'] {
+  const allow = parseRules(permissions?.allow ?? [], { kind: 'allow', source: 'allowed tools' })
+  const deny = parseRules(permissions?.deny ?? [], { kind: 'deny', source: 'disallowed tools' })
+  const broken = [...allow.diagnostics, ...deny.diagnostics].find(({ severity }) => severity === 'error')
+  if (broken !== undefined) throw new EngineError('bad-rule', broken.message)
+  return { allow: allow.rules, deny: deny.rules }
+}
+
+function resolveFolder(path: string): string {
+  try {
+    return realpathSync(path)
+  } catch (error) {
+    throw new EngineError('bad-cwd', `the working directory ${path} cannot be used: ${String(error)}`, error)
+  }
+}
+
+function parseSessionId(text: string): SessionId {
+  const parsed = SessionId.safeParse(text.toLowerCase())
+  if (parsed.success) return parsed.data
+  throw new EngineError('bad-session-id', `"${text}" is no session id: it must be a UUID`)
+}
+
+function noSuchSession(core: EngineCore, id: SessionId): EngineError {
+  return new EngineError('no-such-session', `there is no session ${id} of ${core.cwd} under ${core.home}`)
+}

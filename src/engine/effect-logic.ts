@@ -1,0 +1,44 @@
+/**
+ * The one wrapper around all effects: from a callback actor of XState to an async function with a signal.
+ *
+ *   E1  An effect never answers its machine: its outcome goes through the mailbox, success and failure alike.
+ *   E2  Nothing escapes: a throw inside a bare callback actor would put the agent in `error` without a line in
+ *       its log. Here it becomes `agent.faulted`.
+ *   E3  The abort that XState sends when the state is left after success finds nothing to abort.
+ *   E4  Every effect is in its agent's scope until it has really ended, so that draining can wait for it.
+ */
+import type { CallbackActorLogic } from 'xstate'
+import { fromCallback } from 'xstate'
+import type { RunEvent } from '../machines/agent/events.ts'
+import type { EffectInput } from '../machines/agent/machine.ts'
+import type { AgentId } from '../machines/ids.ts'
+import type { Agent } from './agent.ts'
+
+/** What an effect is given besides its ids. */
+export interface EffectContext<I extends EffectInput> {
+  readonly input: I
+  readonly agent: Agent
+  readonly signal: AbortSignal
+  /** This effect in its agent's scope. */
+  readonly self: symbol
+}
+
+export type Effect<I extends EffectInput> = (context: EffectContext<I>) => Promise<void>
+
+/** Makes actor logic of an effect. `agents` is where the ids of the input are looked up. */
+export function effectLogic<I extends EffectInput>(
+  name: string,
+  agents: ReadonlyMap<AgentId, Agent>,
+  effect: Effect<I>,
+): CallbackActorLogic<RunEvent, I> {
+  return fromCallback<RunEvent, I>(({ input }) => {
+    const agent = agents.get(input.agentId)
+    // Not in the directory: the agent was let go in this very step; there is nobody to work for.
+    if (agent === undefined) return
+    return agent.scope.start(
+      name,
+      (signal, self) => effect({ input, agent, signal, self }),
+      (error) => agent.fault(error, `effect ${name}`),
+    )
+  })
+}

@@ -1,0 +1,122 @@
+/**
+ * An `Agent` call: a child is spawned, or found again after a restart, and its end becomes the call's result.
+ *
+ *   D1  The parent's `call.started` with the child's id and plan is durable before the child's file exists; the
+ *       child's birth is durable before its first request.
+ *   D2  The result line carries the key (child, run): it is the delivery, and there is no third fact to lose.
+ *   D3  The child is in this call's hands: aborting the call kills it, and the call waits for its end.
+ *   D4  Only a completed child gives a report. A failed or killed one is a tool error.
+ */
+import type { AgentInput } from '../../definitions/agent-tool.ts'
+import { agentResultContent, agentStructuredResult } from '../../definitions/report.ts'
+import type { AgentEventOf } from '../../machines/agent/events.ts'
+import type { Agent, EndedRun } from '../agent.ts'
+import type { EngineCore } from '../core.ts'
+import { failedResult } from './results.ts'
+import type { Call } from './run-call.ts'
+import { Suspended } from './suspended.ts'
+
+type CallEnded = AgentEventOf<'call.ended'>
+type Child = NonNullable<AgentEventOf<'call.started'>['child']>
+
+export async function delegate(core: EngineCore, call: Call, input: AgentInput): Promise<CallEnded> {
+  const { agent, callId, block, signal, started } = call
+  const { session } = agent
+  let child: Child
+  if (started?.child !== undefined) {
+    child = started.child
+  } else {
+    const routed = session.route(agent, input)
+    if (routed.kind === 'refused') return failedResult(callId, block.id, routed.message)
+    child = { agentId: core.ids.agentId(), plan: routed.plan }
+    // In the directory before it is in the log: siblings that are routed meanwhile must count it.
+    session.reserve(agent, child.agentId)
+    const posted = await agent.post({ type: 'call.started', callId, child })
+    if (posted === 'late') {
+      session.forget(child.agentId)
+      throw new Suspended(`call ${callId} came too late to be started`)
+    }
+  }
+  agent.lastActivity = `Agent ${child.plan.agentType}: ${child.plan.description}`
+  const spawned = await session.spawn(agent, child.agentId, child.plan, {
+    callId,
+    toolUseId: block.id,
+    prompt: input.prompt,
+  })
+  const end = await endOf(spawned, agent, signal)
+  // A child that had ended before a restart was opened only for its result.
+  session.forget(spawned.id)
+  agent.addApiTime(end.apiDurationMs)
+  agent.addDenials(end.denials)
+  return delivered(call, input, spawned, end)
+}
+
+async function endOf(child: Agent, parent: Agent, signal: AbortSignal): Promise<EndedRun> {
+  const kill = () => {
+    child.kill(`agent ${parent.id}`, 'its parent was stopped').catch(() => {
+      // The child's log cannot be written: `ended` below rejects with the reason.
+    })
+  }
+  child.restart()
+  if (signal.aborted) kill()
+  signal.addEventListener('abort', kill, { once: true })
+  try {
+    return await child.ended()
+  } finally {
+    signal.removeEventListener('abort', kill)
+  }
+}
+
+function delivered({ callId, block }: Call, input: AgentInput, child: Agent, end: EndedRun): CallEnded {
+  const { ended } = end
+  const { plan } = child.birth
+  const key = { agentId: child.id, run: ended.run }
+  const facts = {
+    agentId: child.id,
+    agentType: plan.agentType,
+    prompt: input.prompt,
+    text: end.text,
+    outcome: ended.outcome,
+    usage: ended.usage,
+    toolUses: ended.toolUses,
+    durationMs: ended.durationMs,
+    denials: ended.denials,
+    isOneShot: child.definition?.isOneShot === true,
+    logPath: child.logPath,
+  }
+  switch (ended.status) {
+    case 'completed':
+      return {
+        type: 'call.ended',
+        callId,
+        outcome: 'ok',
+        result: { type: 'tool_result', tool_use_id: block.id, content: [...agentResultContent(facts)] },
+        toolUseResult: { ...agentStructuredResult(facts), modelUsage: end.modelUsage },
+        delivered: key,
+      }
+    case 'failed':
+    case 'killed':
+      return {
+        ...failedResult(callId, block.id, endedBadly(child, ended), ended.status === 'killed' ? 'interrupted' : 'error'),
+        toolUseResult: { ...agentStructuredResult(facts), status: ended.status, modelUsage: end.modelUsage },
+        delivered: key,
+      }
+  }
+}
+
+function endedBadly(child: Agent, { outcome }: AgentEventOf<'agent.ended'>): string {
+  const who = `The agent ${child.id} (${child.birth.plan.agentType}, "${child.birth.plan.description}")`
+  switch (outcome.kind) {
+    case 'failed':
+      return (
+        `${who} failed: ${outcome.fault.message}. ` +
+        (outcome.fault.retryable
+          ? 'It got no answer from its model in time; calling it again later may work.'
+          : 'Calling it again in the same way will most likely fail again.')
+      )
+    case 'killed':
+      return `${who} was stopped by ${outcome.by}${outcome.reason === undefined ? '' : `: ${outcome.reason}`}. It has no report.`
+    default:
+      return `${who} ended without a report.`
+  }
+}

@@ -1,0 +1,21 @@
+/** The last effect of a run: waits until nothing of it is left, then records its end. */
+import type { AgentEventOf } from '../../machines/agent/events.ts'
+import { endOf } from '../../machines/agent/context.ts'
+import type { EffectInput } from '../../machines/agent/machine.ts'
+import type { Agent } from '../agent.ts'
+import type { Effect } from '../effect-logic.ts'
+import { interruptedResult } from './results.ts'
+
+export const drain: Effect<EffectInput> = async ({ agent, self }) => {
+  await agent.scope.settled(self)
+  const context = agent.run?.snapshot.context
+  if (context === undefined) return
+  const unanswered = context.calls.flatMap((call) => closeCall(agent, call.callId))
+  await agent.post(...unanswered, endOf(context, Math.round(agent.elapsedMs)))
+}
+
+/** No call is left open: one that got no result of its own is told as interrupted. */
+function closeCall(agent: Agent, callId: AgentEventOf<'call.ended'>['callId']): AgentEventOf<'call.ended'>[] {
+  const block = agent.conversation.toolUse(callId)
+  return block === undefined ? [] : [interruptedResult(callId, block.id, block.name, agent.ledger.get(callId) !== undefined)]
+}

@@ -1,0 +1,58 @@
+/** Asks the model for the next reply. A crash in here costs one request: it is simply made again. */
+import { collect } from '../../effects/model/reply-stream.ts'
+import { ModelError } from '../../effects/model/model.ts'
+import type { Reply } from '../../machines/agent/messages.ts'
+import { isToolUse } from '../../machines/agent/messages.ts'
+import type { EffectInput } from '../../machines/agent/machine.ts'
+import type { EngineCore } from '../core.ts'
+import type { Effect } from '../effect-logic.ts'
+
+export function requestModel(core: EngineCore): Effect<EffectInput> {
+  return async ({ agent, signal }) => {
+    const { prepared } = agent
+    if (prepared === undefined) throw new Error('a request was made before the run was prepared')
+    const model = agent.birth.plan.model.value
+    const startedAt = core.clock.now()
+    try {
+      const { reply, requestId } = await collect(
+        core.model.stream(
+          {
+            model,
+            system: prepared.system,
+            tools: prepared.tools,
+            messages: agent.requestMessages(model),
+            maxTokens: core.maxTokens,
+            source: agent.requestSource,
+          },
+          signal,
+        ),
+        signal,
+        (delta) => agent.delta(delta),
+      )
+      agent.addApiTime(core.clock.now() - startedAt)
+      await agent.post({
+        type: 'reply.received',
+        reply,
+        concurrencySafe: concurrencyOf(core, reply),
+        ...(requestId !== undefined && { requestId }),
+      })
+    } catch (error) {
+      agent.addApiTime(core.clock.now() - startedAt)
+      if (!ModelError.is(error) || signal.aborted) throw error
+      await agent.post({
+        type: 'request.failed',
+        fault: { code: error.code, message: error.message, retryable: error.retryable },
+        attempts: error.attempts,
+      })
+    }
+  }
+}
+
+/** For each block: may it run beside its neighbours? A call that cannot be understood runs nothing, so it may. */
+function concurrencyOf(core: EngineCore, reply: Reply): boolean[] {
+  return reply.content.map((block) => {
+    if (!isToolUse(block)) return false
+    const parsed = core.tools.parseCall(block.name, block.input)
+    return parsed.ok ? parsed.tool.isConcurrencySafe(parsed.input) : true
+  })
+}

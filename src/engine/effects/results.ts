@@ -1,0 +1,31 @@
+/** The results of calls that a tool's body did not produce. Words for the model: what happened, what it means. */
+import type { AgentEventOf } from '../../machines/agent/events.ts'
+import type { ResultContent } from '../../machines/agent/messages.ts'
+import type { CallId } from '../../machines/ids.ts'
+
+type CallEnded = AgentEventOf<'call.ended'>
+
+/** A result that is an error. */
+export function failedResult(
+  callId: CallId,
+  toolUseId: string,
+  content: ResultContent,
+  outcome: 'error' | 'denied' | 'interrupted' = 'error',
+): CallEnded {
+  return {
+    type: 'call.ended',
+    callId,
+    outcome,
+    result: { type: 'tool_result', tool_use_id: toolUseId, content, is_error: true },
+    ...(typeof content === 'string' && { toolUseResult: `Error: ${content}` }),
+  }
+}
+
+/** The call was cut off: by a kill, a crash or the end of the run. */
+export function interruptedResult(callId: CallId, toolUseId: string, name: string, hadStarted: boolean): CallEnded {
+  const text = hadStarted
+    ? `The ${name} call was interrupted before it reported a result. It may have run in part or in whole: ` +
+      'check what it left before you repeat it.'
+    : `The ${name} call was interrupted before it started; it has done nothing.`
+  return failedResult(callId, toolUseId, text, 'interrupted')
+}

@@ -1,0 +1,157 @@
+/**
+ * Runs one tool call to its result. At-least-once: XState starts it again at a resume, so it looks in the log
+ * before it acts.
+ *
+ *   C1  A call whose body is not harmless to repeat is recorded as started before its body runs.
+ *   C2  A call that was started and has no result follows its tool's resume rule; nothing else is repeated.
+ *   C3  Every way out is a result: refused, failed and interrupted calls too.
+ */
+import type { Intent, Tool, ToolContext, ToolOutput } from '../../effects/tools/tool.ts'
+import { ToolRefusal } from '../../effects/tools/tool-refusal.ts'
+import type { AgentEventOf } from '../../machines/agent/events.ts'
+import type { ToolUseBlock } from '../../machines/agent/messages.ts'
+import type { CallInput } from '../../machines/agent/machine.ts'
+import type { CallId } from '../../machines/ids.ts'
+import type { Agent } from '../agent.ts'
+import { DELEGATION_TOOL, isDelegation } from '../agent-tool.ts'
+import type { EngineCore } from '../core.ts'
+import type { Effect } from '../effect-logic.ts'
+import { messageOf } from '../errors.ts'
+import { permissionFor } from '../permission.ts'
+import { delegate } from './delegate.ts'
+import { capContent } from './result-cap.ts'
+import { failedResult, interruptedResult } from './results.ts'
+import { Suspended } from './suspended.ts'
+
+type CallEnded = AgentEventOf<'call.ended'>
+
+/** One call, as the functions below pass it on. */
+export interface Call {
+  readonly agent: Agent
+  readonly callId: CallId
+  readonly block: ToolUseBlock
+  readonly signal: AbortSignal
+  /** What the log says of an earlier start; undefined when there was none. */
+  readonly started: AgentEventOf<'call.started'> | undefined
+}
+
+export function runCall(core: EngineCore): Effect<CallInput> {
+  return async ({ agent, input: { callId }, signal }) => {
+    const block = agent.conversation.toolUse(callId)
+    if (block === undefined) throw new Error(`call ${callId} is not in the conversation of agent ${agent.id}`)
+    const started = agent.ledger.get(callId)?.started
+    const result = await resultOf(core, { agent, callId, block, signal, started })
+    await agent.post(result)
+  }
+}
+
+async function resultOf(core: EngineCore, call: Call): Promise<CallEnded> {
+  const { agent, block, callId, started } = call
+  if (agent.isCut(callId)) {
+    return failedResult(callId, block.id, 'Your reply was cut off at max_tokens inside this call, so it was not run. Make it again, shorter or in parts.')
+  }
+  const parsed = core.tools.parseCall(block.name, block.input)
+  if (!parsed.ok) return failedResult(callId, block.id, parsed.message)
+  const { tool, input } = parsed
+  if (started !== undefined && tool.resume === 'interrupt') {
+    return interruptedResult(callId, block.id, block.name, true)
+  }
+  if (!agent.mayUse(tool.name)) {
+    return failedResult(callId, block.id, `This agent has no tool ${tool.name}.`, 'denied')
+  }
+  if (started === undefined) {
+    const refusal = await permissionFor(core, agent, tool, input)
+    if (refusal !== undefined) return failedResult(callId, block.id, refusal, 'denied')
+  }
+  if (isDelegation(tool)) return delegate(core, call, DELEGATION_TOOL.inputSchema.parse(input))
+  return runBody(core, call, tool, input)
+}
+
+async function runBody(core: EngineCore, call: Call, tool: Tool, input: unknown): Promise<CallEnded> {
+  const { agent, block, callId, signal, started } = call
+  let hasStarted = started !== undefined
+  try {
+    const context = contextOf(core, call)
+    const intent = started === undefined ? await tool.intend?.(input, context) : started.intent
+    if (started === undefined && tool.resume !== 'repeat') {
+      await recordStart(agent, callId, intent)
+      hasStarted = true
+    }
+    signal.throwIfAborted()
+    agent.lastActivity = activityOf(tool, input)
+    const output = await tool.run(input, { ...context, intent })
+    return await endedResult(call, output)
+  } catch (error) {
+    if (error instanceof Suspended) throw error
+    if (signal.aborted) return interruptedResult(callId, block.id, block.name, hasStarted)
+    // A refusal is for the model as it stands; anything else is a defect of the tool, told as such.
+    const text = ToolRefusal.is(error) ? error.message : `${block.name} failed: ${messageOf(error)}`
+    return failedResult(callId, block.id, text)
+  }
+}
+
+async function recordStart(agent: Agent, callId: CallId, intent: Intent | undefined): Promise<void> {
+  const posted = await agent.post({
+    type: 'call.started',
+    callId,
+    ...(intent !== undefined && { intent: { ...intent } }),
+  })
+  if (posted === 'late') throw new Suspended(`call ${callId} came too late to be started`)
+}
+
+function contextOf(core: EngineCore, call: Call): Omit<ToolContext, 'intent'> & { readonly intent: undefined } {
+  const { agent, callId, signal, started } = call
+  return {
+    agentId: agent.id,
+    callId,
+    // An agent's log has its id, and a call's position in it is unique: together they name the call for ever.
+    key: `${agent.id}:${callId}`,
+    cwd: agent.cwd,
+    signal,
+    clock: core.clock,
+    processes: {
+      endSurvivors: (recorded, agentIds) => core.processes.endSurvivors(recorded, agentIds),
+      run: (request) =>
+        core.processes.run({
+          ...request,
+          onStarted: (process) => {
+            request.onStarted?.(process)
+            recordProcess(agent, callId, process)
+          },
+        }),
+    },
+    seen: agent.seen,
+    intent: undefined,
+    isRepeat: started !== undefined,
+  }
+}
+
+/** Not awaited: a crash before the line is durable is covered by the mark in the process's environment. */
+function recordProcess(
+  agent: Agent,
+  callId: CallId,
+  { pid, startTime }: { readonly pid: number; readonly startTime: string | undefined },
+): void {
+  agent
+    .post({ type: 'process.started', callId, pid, ...(startTime !== undefined && { startTime }) })
+    .catch((error: unknown) => agent.fault(error, `recording process ${pid} of call ${callId}`))
+}
+
+async function endedResult({ agent, block, callId, signal }: Call, output: ToolOutput): Promise<CallEnded> {
+  const content = await capContent(output.content, agent.session.blobs, agent.session.paths)
+  const isError = output.isError === true
+  return {
+    type: 'call.ended',
+    callId,
+    outcome: signal.aborted && isError ? 'interrupted' : isError ? 'error' : 'ok',
+    result: { type: 'tool_result', tool_use_id: block.id, content, ...(isError && { is_error: true }) },
+    ...(output.structured !== undefined && { toolUseResult: output.structured }),
+    ...(output.files !== undefined && { files: [...output.files] }),
+  }
+}
+
+/** What a call does, in a few words for a progress line. */
+export function activityOf(tool: Tool, input: unknown): string {
+  const subject = tool.ruleSubject?.(input)?.split('\n', 1)[0]
+  return subject === undefined ? tool.name : `${tool.name} ${subject.slice(0, 60)}`
+}

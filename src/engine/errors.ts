@@ -1,0 +1,48 @@
+/**
+ * Errors of the engine: few classes, each a way to react, each with a `code` that `docs/errors.md` explains.
+ */
+import type { Fault } from '../machines/agent/events.ts'
+
+/** A request that cannot be met as it is: the caller has to ask differently. */
+export class EngineError extends Error {
+  override readonly name: string = 'EngineError'
+  readonly code: string
+
+  constructor(code: string, message: string, cause?: unknown) {
+    super(message, cause === undefined ? undefined : { cause })
+    this.code = code
+  }
+
+  static is(value: unknown): value is EngineError {
+    return value instanceof EngineError
+  }
+}
+
+/** The log could not be written or read: the agent stopped where the log ends; nothing after it has happened. */
+export class JournalError extends EngineError {
+  override readonly name = 'JournalError'
+}
+
+/** The engine was closed: what was in flight is suspended and can be resumed. */
+export class EngineClosedError extends EngineError {
+  override readonly name = 'EngineClosedError'
+
+  constructor(sessionId: string) {
+    super('engine-closed', `the engine was closed; session ${sessionId} is suspended and can be resumed`)
+  }
+}
+
+/** The text of anything that was thrown. */
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
+}
+
+/** The code of anything that was thrown, or the given one. */
+export function codeOf(error: unknown, fallback: string): string {
+  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : fallback
+}
+
+/** An unexpected throw as the data of an `agent.faulted`. */
+export function toFault(error: unknown, where: string): Fault {
+  return { code: codeOf(error, 'defect'), message: `${where}: ${messageOf(error)}`, retryable: false }
+}

@@ -1,0 +1,62 @@
+/** What an agent is asked with: its tools, and its system prompt. Equal agents get equal bytes. */
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { AGENT_TOOL_NAME, agentListing } from '../definitions/agent-tool.ts'
+import { MAIN_PROMPT } from '../definitions/built-in/main.ts'
+import type { SpawnSituation } from '../definitions/routing.ts'
+import { spawnableDefinitions } from '../definitions/routing.ts'
+import { renderSystemPrompt } from '../definitions/system-prompt.ts'
+import type { ToolPool } from '../definitions/tool-pool.ts'
+import { resolveToolPool } from '../definitions/tool-pool.ts'
+import type { Agent, Prepared } from './agent.ts'
+import type { EngineCore } from './core.ts'
+import { EngineError } from './errors.ts'
+import { ROOT_TYPE } from './root.ts'
+
+export type ResolvedPool = Extract<ToolPool, { kind: 'resolved' }>
+
+/** The tools of an agent. Throws an `EngineError` when its definition's list comes to nothing. */
+export function poolOf(core: EngineCore, agent: Agent): ResolvedPool {
+  const { plan, depth } = agent.birth
+  const definition = agent.definition ?? { agentType: plan.agentType }
+  const pool = resolveToolPool(
+    core.tools.tools.map(({ name }) => name),
+    definition,
+    {
+      isChild: agent.parent !== undefined,
+      nestingAllowed: depth < core.limits.depth,
+      mode: plan.mode.value,
+      // A tool that can change something is left out of `plan` even if some of its calls would not.
+      isReadOnlyTool: (name) => READ_ONLY_TOOLS.has(name),
+    },
+  )
+  for (const { code, message } of pool.diagnostics) core.diagnose(code, message)
+  if (pool.kind === 'refused') throw new EngineError(pool.code, pool.message)
+  return pool
+}
+
+const READ_ONLY_TOOLS: ReadonlySet<string> = new Set(['Read', 'Glob', 'Grep', AGENT_TOOL_NAME])
+
+/** Prompt and tools of an agent, rendered. */
+export function render(core: EngineCore, agent: Agent, situation: SpawnSituation): Prepared {
+  const { plan } = agent.birth
+  const offered = new Set(poolOf(core, agent).tools)
+  const tools = core.tools.definitions().filter(({ name }) => offered.has(name))
+  const isRoot = plan.agentType === ROOT_TYPE
+  const base = isRoot ? (core.root.systemPrompt ?? MAIN_PROMPT) : (agent.definition ?? MAIN_PROMPT)
+  const append = [
+    offered.has(AGENT_TOOL_NAME) ? agentListing(spawnableDefinitions(situation)) : undefined,
+    isRoot ? core.root.appendSystemPrompt : undefined,
+  ]
+  const system = renderSystemPrompt({
+    base,
+    cwd: agent.cwd,
+    environment: { platform: process.platform, isGitRepo: isGitRepo(core.cwd) },
+    model: plan.model.value,
+    append: append.filter((part) => part !== undefined).join('\n\n'),
+    isChild: agent.parent !== undefined,
+  })
+  return { system, tools }
+}
+
+const isGitRepo = (cwd: string): boolean => existsSync(join(cwd, '.git'))

@@ -1,0 +1,171 @@
+/**
+ * A run's live XState actor, one step ahead of itself.
+ *
+ * The mailbox must know what an event leads to before it writes it, and the actor must see it only afterwards.
+ * Doing the transition twice would double the most expensive part of an event, so a step is computed once, on
+ * the actor's own scope, with its actions collected instead of executed; sending the event then takes the
+ * computed step and executes them.
+ *
+ *   A1  Between `stage` and `apply` nothing is started, stopped or assigned: a step that is never applied has
+ *       never happened.
+ *   A2  Steps are applied in the order in which they were staged, each by its own event object.
+ *   A3  The actor answers nobody: it has no parent, and its effects report through the mailbox.
+ */
+import type { ActorScope, InspectionEvent, Snapshot } from 'xstate'
+import { createActor } from 'xstate'
+import type { RunInput } from '../machines/agent/context.ts'
+import type { RunEvent } from '../machines/agent/events.ts'
+import type { RunSnapshot } from '../machines/agent/fold.ts'
+import type { agentMachine } from '../machines/agent/machine.ts'
+
+/** The agent machine with its effects provided. */
+export type RunMachine = typeof agentMachine
+
+type Scope = ActorScope<RunSnapshot, RunEvent>
+type Action = Parameters<Scope['actionExecutor']>[0]
+
+interface Step {
+  readonly event: RunEvent
+  readonly before: RunSnapshot
+  readonly after: RunSnapshot
+  readonly actions: readonly Action[]
+}
+
+export class RunActor {
+  readonly #machine: RunMachine
+  readonly #actor: ReturnType<typeof createRunActor>
+  readonly #steps: Step[] = []
+  #scope: Scope | undefined
+
+  private constructor(
+    machine: RunMachine,
+    options: Parameters<typeof createRunActor>[1],
+    onError: (error: unknown) => void,
+  ) {
+    this.#machine = machine
+    this.#actor = createRunActor(this.#logic(), options)
+    this.#actor.subscribe({ error: onError })
+  }
+
+  /** An actor before the first event of its run. */
+  static begin(
+    machine: RunMachine,
+    input: RunInput,
+    onError: (error: unknown) => void,
+    inspect?: (event: InspectionEvent) => void,
+  ): RunActor {
+    return new RunActor(machine, { input, ...(inspect && { inspect }) }, onError)
+  }
+
+  /** An actor in the state that a log was folded to. Starting it starts the effects of that state again. */
+  static restore(
+    machine: RunMachine,
+    folded: RunSnapshot,
+    onError: (error: unknown) => void,
+    inspect?: (event: InspectionEvent) => void,
+  ): RunActor {
+    const { agentId, run } = folded.context
+    const snapshot = machine.getPersistedSnapshot(folded)
+    return new RunActor(machine, { input: { agentId, run }, snapshot, ...(inspect && { inspect }) }, onError)
+  }
+
+  /** What the actor is now. */
+  get snapshot(): RunSnapshot {
+    return this.#actor.getSnapshot()
+  }
+
+  /** What it will be when all staged events are applied. */
+  get stagedSnapshot(): RunSnapshot {
+    return this.#steps.at(-1)?.after ?? this.snapshot
+  }
+
+  /** The actor's id in XState's eyes: new in every process, for inspectors only. */
+  get inspectionId(): string {
+    return this.#actor.sessionId
+  }
+
+  get ref(): object {
+    return this.#actor
+  }
+
+  start(): void {
+    this.#actor.start()
+  }
+
+  /** Computes the next step. Throws what a guard or an assign throws; nothing has happened then. */
+  stage(event: RunEvent): void {
+    const actions: Action[] = []
+    const scope = this.#scope
+    if (scope === undefined) throw new Error('the actor of a run was used before it was made')
+    const before = this.stagedSnapshot
+    const after = this.#machine.transition(before, event, {
+      ...scope,
+      actionExecutor: (action: Action) => actions.push(action),
+    }) as RunSnapshot
+    this.#steps.push({ event, before, after, actions })
+  }
+
+  /** Forgets the staged steps from the given number on. */
+  unstage(keep = 0): void {
+    this.#steps.length = keep
+  }
+
+  get stagedCount(): number {
+    return this.#steps.length
+  }
+
+  /** Sends the event whose step was staged first. */
+  apply(event: RunEvent): void {
+    this.#actor.send(event)
+  }
+
+  /** Stops the actor and aborts its effects. */
+  stop(): void {
+    this.#actor.stop()
+  }
+
+  /** The machine as actor logic, except that a staged step is taken instead of computed again. */
+  #logic(): RunMachine {
+    const machine = this.#machine
+    const keepScope = (scope: Scope) => {
+      this.#scope ??= scope
+    }
+    // Inspectors read `logic.config` and the like: everything but these methods is the machine's own.
+    return Object.create(machine, {
+      getInitialSnapshot: {
+        value: (scope: Scope, input: RunInput) => {
+          keepScope(scope)
+          return machine.getInitialSnapshot(scope, input)
+        },
+      },
+      restoreSnapshot: {
+        value: (snapshot: Snapshot<unknown>, scope: Scope) => {
+          keepScope(scope)
+          return machine.restoreSnapshot(snapshot, scope)
+        },
+      },
+      transition: {
+        value: (snapshot: RunSnapshot, event: RunEvent, scope: Scope) => {
+          const step = this.#steps[0]
+          if (step === undefined || step.event !== event || step.before !== snapshot) {
+            return machine.transition(snapshot, event, scope)
+          }
+          this.#steps.shift()
+          for (const action of step.actions) scope.actionExecutor(action)
+          return step.after
+        },
+      },
+    }) as RunMachine
+  }
+}
+
+function createRunActor(
+  logic: RunMachine,
+  options: {
+    readonly input: RunInput
+    readonly snapshot?: Snapshot<unknown>
+    readonly inspect?: (event: InspectionEvent) => void
+  },
+) {
+  return createActor(logic, options)
+}

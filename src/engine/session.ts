@@ -1,0 +1,223 @@
+/**
+ * A session: a root agent and its descendants, one folder of logs, one lock.
+ *
+ * Owns: which agents are live, how they are born, brought back and let go.
+ * Does not own: what an agent does (its machine and effects), when a session is opened (the engine).
+ */
+import type { AgentInput } from '../definitions/agent-tool.ts'
+import type { SpawnRefusal, SpawnSituation } from '../definitions/routing.ts'
+import { routeSpawn } from '../definitions/routing.ts'
+import type { BlobStore } from '../journal/blob-store.ts'
+import { createBlobStore } from '../journal/blob-store.ts'
+import { writeAgentMeta } from '../journal/agent-meta.ts'
+import type { SessionPaths } from '../journal/paths.ts'
+import type { SessionLock } from '../journal/session-lock.ts'
+import type { AgentEventOf, SpawnPlan } from '../machines/agent/events.ts'
+import { MACHINE_VERSION } from '../machines/agent/events.ts'
+import type { PromptContent } from '../machines/agent/messages.ts'
+import type { AgentId, BlobHash, CallId, SessionId } from '../machines/ids.ts'
+import type { Prepared } from './agent.ts'
+import { Agent } from './agent.ts'
+import type { EngineCore } from './core.ts'
+import { EngineError } from './errors.ts'
+import { render } from './render.ts'
+import { VERSION } from './version.ts'
+
+/** What a run is asked with, and the names of its blobs. */
+export interface PreparedBlobs {
+  readonly prepared: Prepared
+  readonly system: BlobHash
+  readonly tools: BlobHash
+}
+
+/** Where a child comes from: the call that asked for it. */
+export interface SpawnCall {
+  readonly callId: CallId
+  readonly toolUseId: string
+  readonly prompt: string
+}
+
+export class Session {
+  readonly id: SessionId
+  readonly paths: SessionPaths
+  readonly version = VERSION
+  readonly blobs: BlobStore
+  readonly #core: EngineCore
+  readonly #lock: SessionLock
+  readonly #live = new Map<AgentId, Agent>()
+  readonly #prepared = new Map<string, PreparedBlobs>()
+  #root: Agent | undefined
+  #spawns = 0
+  #inspectionRootId: string | undefined
+
+  constructor(core: EngineCore, id: SessionId, paths: SessionPaths, lock: SessionLock) {
+    this.#core = core
+    this.id = id
+    this.paths = paths
+    this.#lock = lock
+    this.blobs = createBlobStore(core.storage, paths)
+  }
+
+  get root(): Agent {
+    if (this.#root === undefined) throw new Error(`session ${this.id} has no root agent yet`)
+    return this.#root
+  }
+
+  /** One id for the whole tree in an inspector, whichever run of the root is on. */
+  get inspectionRootId(): string {
+    this.#inspectionRootId ??= this.#root?.run?.inspectionId
+    return this.#inspectionRootId ?? this.id
+  }
+
+  get agents(): readonly Agent[] {
+    return [...this.#live.values()]
+  }
+
+  // ── runs ─────────────────────────────────────────────────────────────────────────────────────────────
+
+  /** Makes the root agent of a new session, not yet born. */
+  createRoot(): Agent {
+    this.#root = this.adopt(new Agent(this.#core, this, this.#core.ids.agentId(), undefined, this.paths.rootLog))
+    return this.#root
+  }
+
+  /** Takes an agent into the directory. */
+  adopt(agent: Agent): Agent {
+    this.#live.set(agent.id, agent)
+    this.#core.agents.set(agent.id, agent)
+    if (agent.parent === undefined) this.#root = agent
+    return agent
+  }
+
+  /** Starts the next run of an agent; the first also records its birth. */
+  async startRun(
+    agent: Agent,
+    content: PromptContent,
+    birth: AgentEventOf<'agent.spawned'> | undefined,
+    options: { readonly maxTurns?: number | undefined; readonly from?: Agent | undefined } = {},
+  ): Promise<void> {
+    const started: AgentEventOf<'run.started'> = {
+      type: 'run.started',
+      run: agent.runNumber + 1,
+      machine: MACHINE_VERSION,
+      content,
+      origin: options.from === undefined ? { from: 'user' } : { from: 'agent', agentId: options.from.id },
+      ...(options.maxTurns !== undefined && { maxTurns: options.maxTurns }),
+    }
+    const posted = await (birth === undefined ? agent.post(started) : agent.post(birth, started))
+    if (posted === 'late') {
+      throw new EngineError(
+        'run-in-flight',
+        `agent ${agent.id} of session ${this.id} is still running; wait for its run to end, or kill it first`,
+      )
+    }
+  }
+
+  // ── children ─────────────────────────────────────────────────────────────────────────────────────────
+
+  /** Decides what an `Agent` call leads to. Pure but for reading the counts. */
+  route(
+    caller: Agent,
+    input: AgentInput,
+  ): { readonly kind: 'spawn'; readonly plan: SpawnPlan } | SpawnRefusal {
+    return routeSpawn(input, this.#situationOf(caller))
+  }
+
+  #situationOf(caller: Agent): SpawnSituation {
+    const { limits, rules, definitions, resolveModelId } = this.#core
+    const { plan, depth } = caller.birth
+    return {
+      definitions,
+      caller: {
+        depth,
+        mode: plan.mode.value,
+        model: plan.model.value,
+        allowedAgentTypes: caller.pool.allowedAgentTypes,
+      },
+      policy: {
+        limits,
+        live: this.#live.size,
+        spawns: this.#spawns,
+        denyRules: rules.deny,
+        resolveModelId,
+      },
+    }
+  }
+
+  /** Counts the children that the session had before this process. */
+  countSpawns(children: number): void {
+    this.#spawns += children
+  }
+
+  /** Takes a place for a child that is about to be spawned, so that limits count it. */
+  reserve(parent: Agent, childId: AgentId): Agent {
+    this.#spawns += 1
+    return this.adopt(new Agent(this.#core, this, childId, parent, this.paths.agentLog(childId)))
+  }
+
+  /** Gives the place of a child back: it ended, or was never spawned. */
+  forget(childId: AgentId): void {
+    const child = this.#live.get(childId)
+    this.#live.delete(childId)
+    this.#core.agents.delete(childId)
+    if (child !== undefined) this.#core.storage.release(child.logPath)
+  }
+
+  /**
+   * Makes a child that its parent's log already names: file, first lines and folder are durable when this
+   * resolves, before its first request. Called again after a crash it completes what is missing.
+   */
+  async spawn(parent: Agent, childId: AgentId, plan: SpawnPlan, call: SpawnCall): Promise<Agent> {
+    const child = this.#live.get(childId) ?? this.reserve(parent, childId)
+    if (child.runNumber > 0) return child
+    const birth: AgentEventOf<'agent.spawned'> = {
+      type: 'agent.spawned',
+      agentId: childId,
+      depth: parent.birth.depth + 1,
+      parent: { agentId: parent.id, callId: call.callId, toolUseId: call.toolUseId },
+      plan,
+    }
+    await this.startRun(child, call.prompt, child.isBorn ? undefined : birth, {
+      maxTurns: plan.maxTurns?.value,
+      from: parent,
+    })
+    await writeAgentMeta(this.#core.storage, this.paths, birth)
+    return child
+  }
+
+  // ── preparing ────────────────────────────────────────────────────────────────────────────────────────
+
+  /** Prompt and tools of an agent, rendered once per kind of agent and stored once per session. */
+  async prepare(agent: Agent): Promise<PreparedBlobs> {
+    const { plan, depth } = agent.birth
+    const key = JSON.stringify([plan.agentType, plan.model.value, plan.mode.value, plan.cwd, depth])
+    const known = this.#prepared.get(key)
+    if (known !== undefined) return known
+    const prepared = render(this.#core, agent, this.#situationOf(agent))
+    const toolsText = JSON.stringify(prepared.tools)
+    const blobs: PreparedBlobs = {
+      prepared,
+      system: await this.blobs.put(prepared.system),
+      tools: await this.blobs.put(toolsText),
+    }
+    this.#prepared.set(key, blobs)
+    return blobs
+  }
+
+  // ── endings ──────────────────────────────────────────────────────────────────────────────────────────
+
+  /** An agent's run has ended: a child is let go, the root stays for its next run. */
+  onEnd(agent: Agent): void {
+    if (agent.parent !== undefined) this.forget(agent.id)
+  }
+
+  /** Suspends every agent and lets go of the lock. Nothing of the session runs any more when it resolves. */
+  async close(reason: EngineError): Promise<void> {
+    const agents = this.agents
+    // All mailboxes close before anything is aborted: an aborted child must not look like a failed one.
+    await Promise.all(agents.map((agent) => agent.seal()))
+    await Promise.all(agents.map((agent) => agent.stop(reason)))
+    for (const agent of agents) this.forget(agent.id)
+    await this.#lock.release()
+  }
+}

@@ -1,0 +1,86 @@
+/**
+ * Troupe: an event-sourced, crash-proof orchestration core for sub-agents.
+ *
+ * This file is the whole public surface.
+ */
+
+// ── engine ───────────────────────────────────────────────────────────────────────────────────────────────
+export { createEngine } from './engine/create-engine.ts'
+export type {
+  AgentView,
+  Denial,
+  Engine,
+  EngineEvent,
+  EngineOptions,
+  PermissionOptions,
+  ResumeOptions,
+  Run,
+  RunOptions,
+  RunResult,
+  SpawnInput,
+} from './engine/api.ts'
+export { EngineClosedError, EngineError, JournalError } from './engine/errors.ts'
+
+// ── definitions ──────────────────────────────────────────────────────────────────────────────────────────
+export type { AgentDefinition, DefinitionSource, PromptContext } from './definitions/agent-definition.ts'
+export { BUILT_IN_DEFINITIONS } from './definitions/built-in/index.ts'
+export type { Limits } from './definitions/limits.ts'
+export type { PermissionMode } from './definitions/permission-mode.ts'
+
+// ── models ───────────────────────────────────────────────────────────────────────────────────────────────
+export { createAnthropicModel } from './effects/model/anthropic.ts'
+export type {
+  Model,
+  ModelDelta,
+  ModelRequest,
+  RequestMessage,
+  RequestSource,
+  ToolDefinition,
+} from './effects/model/model.ts'
+export { ModelError } from './effects/model/model.ts'
+export { createOfflineModel } from './effects/model/offline/offline-model.ts'
+export type { RetryPolicy } from './effects/model/retrying.ts'
+export { createScriptedModel } from './effects/model/scripted.ts'
+
+// ── tools and ports ──────────────────────────────────────────────────────────────────────────────────────
+export type { CancelTimer, Clock } from './effects/clock.ts'
+export type { Ids } from './effects/ids.ts'
+export type {
+  ProcessOutcome,
+  ProcessRequest,
+  ProcessRunner,
+  RecordedProcess,
+} from './effects/process/process-runner.ts'
+export type { Intent, ResumeRule, SeenFiles, Tool, ToolContext, ToolOutput } from './effects/tools/tool.ts'
+export { standardTools } from './effects/tools/tool-table.ts'
+export { createFileStorage } from './journal/file-storage.ts'
+export type { Append, Durability, FileStat, MaybePromise, Storage } from './journal/storage.ts'
+export { StorageError } from './journal/storage.ts'
+
+// ── what happened ────────────────────────────────────────────────────────────────────────────────────────
+export type { Phase } from './machines/agent/accepts.ts'
+export type {
+  AgentEvent,
+  AgentEventOf,
+  AgentEventType,
+  EndStatus,
+  Fault,
+  Origin,
+  Outcome,
+  Recorded,
+  SpawnPlan,
+} from './machines/agent/events.ts'
+export type { AgentState } from './machines/agent/fold.ts'
+export { FoldError, foldAgent, UNBORN } from './machines/agent/fold.ts'
+export { agentMachine } from './machines/agent/machine.ts'
+export type {
+  ContentBlock,
+  PromptContent,
+  Reply,
+  ResultContent,
+  TextBlock,
+  ToolResultBlock,
+  ToolUseBlock,
+  Usage,
+} from './machines/agent/messages.ts'
+export type { AgentId, BlobHash, CallId, SessionId } from './machines/ids.ts'

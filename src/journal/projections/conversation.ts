@@ -1,0 +1,161 @@
+/**
+ * The conversation of one agent, read off its log: which entries there are, and what the engine asks about them.
+ *
+ * Owns: the order of the entries and a few positions. Does not own their meaning for a model, which is
+ * `request-messages.ts`; the entries are the events as they were recorded, damage included.
+ *
+ *   C1  Append-only: an entry never changes and none is taken away.
+ *   C2  One push costs the same at entry 10 and at entry 10,000, and copies no content.
+ *   C3  A fork shares its prefix by reference; neither side sees what the other appends.
+ */
+import type { AgentEventOf, Recorded } from '../../machines/agent/events.ts'
+import type { StopReason, ToolUseBlock } from '../../machines/agent/messages.ts'
+import { isToolUse, textOf } from '../../machines/agent/messages.ts'
+import type { CallId } from '../../machines/ids.ts'
+import type { SharedList } from './shared-list.ts'
+import { createSharedList } from './shared-list.ts'
+
+/** The events that a conversation is made of. */
+export type ConversationEvent = AgentEventOf<'run.started' | 'reply.received' | 'call.ended'>
+
+/** One of them with its place in the log. */
+export type ConversationEntry = Recorded<ConversationEvent>
+
+export interface Conversation {
+  /** Number of entries. */
+  readonly length: number
+  /** Why the model stopped last; undefined before its first reply. */
+  readonly lastStopReason: StopReason | undefined
+  /** Where a fork began: the first `length` entries are those of `conversation`. */
+  readonly forkedFrom: { readonly conversation: Conversation; readonly length: number } | undefined
+  /** Takes the next event of the log; any but a {@link ConversationEvent} is ignored. */
+  push(recorded: Recorded): void
+  /** The entry at `index`, counted from 0. */
+  at(index: number): ConversationEntry | undefined
+  /** The entries in order, from `start` (default 0). */
+  entries(start?: number): Iterable<ConversationEntry>
+  /** What an open call of the last reply asks for, as the model wrote it; undefined for any other call. */
+  toolUse(callId: CallId): ToolUseBlock | undefined
+  /** The text of the reply whose first line is at `seq`: empty when it has none, undefined when there is no such reply. */
+  textOfReply(seq: number): string | undefined
+  /**
+   * A conversation that begins with the first `upTo` entries and goes on by itself. Costs nothing per shared entry:
+   * only those since the last shared reply are looked at. Throws a RangeError when there are fewer entries.
+   *
+   * A forked agent starts before the reply that made the call, which follows as {@link withoutCalls}.
+   */
+  fork(upTo: number): Conversation
+}
+
+/** A conversation without entries. */
+export function createConversation(): Conversation {
+  return conversationOf(createSharedList(), undefined, () => undefined)
+}
+
+/** Whether an event belongs to the conversation. */
+export function isConversationEntry(recorded: Recorded): recorded is ConversationEntry {
+  const { type } = recorded.event
+  return type === 'run.started' || type === 'reply.received' || type === 'call.ended'
+}
+
+/**
+ * For each block of a reply the id of its call; undefined for blocks that are none, and for a `tool_use` that the
+ * event lists no call for. Ids of calls stand in the order of their blocks and answer to the model's own id, which
+ * the model may repeat.
+ */
+export function callIdsOf(event: AgentEventOf<'reply.received'>): readonly (CallId | undefined)[] {
+  let next = 0
+  const taken = new Set<CallId>()
+  return event.reply.content.map((block) => {
+    if (!isToolUse(block)) return undefined
+    const found = event.calls.findIndex((call, i) => i >= next && call.toolUseId === block.id)
+    const call = event.calls[found]
+    if (call === undefined) return undefined
+    next = found + 1
+    if (taken.has(call.callId)) return undefined
+    taken.add(call.callId)
+    return call.callId
+  })
+}
+
+/**
+ * A reply with all its tool calls left out, answered or not: how a fork inherits the reply that made it. It does not
+ * depend on which of the parent's calls were done by then, so that forks of one turn are alike to the byte.
+ */
+export function withoutCalls(
+  recorded: Recorded<AgentEventOf<'reply.received'>>,
+): Recorded<AgentEventOf<'reply.received'>> {
+  const { event } = recorded
+  const content = event.reply.content.filter((block) => block.type !== 'tool_use')
+  return { ...recorded, event: { ...event, reply: { ...event.reply, content }, calls: [] } }
+}
+
+/** `inherited` finds a reply of the shared prefix by its position in the log. */
+function conversationOf(
+  list: SharedList<ConversationEntry>,
+  forkedFrom: Conversation['forkedFrom'],
+  inherited: (seq: number) => number | undefined,
+): Conversation {
+  const replies = new Map<number, number>()
+  let open = new Map<CallId, ToolUseBlock>()
+  let lastStopReason: StopReason | undefined
+
+  const look = ({ event }: ConversationEntry): void => {
+    if (event.type === 'reply.received') {
+      lastStopReason = event.reply.stop_reason
+      open = openCallsOf(event)
+    } else if (event.type === 'call.ended') {
+      open.delete(event.callId)
+    }
+  }
+  const indexOfReply = (seq: number): number | undefined => replies.get(seq) ?? inherited(seq)
+
+  for (const entry of list.items(lastReplyIn(list))) look(entry)
+
+  const conversation: Conversation = {
+    get length() {
+      return list.length
+    },
+    get lastStopReason() {
+      return lastStopReason
+    },
+    forkedFrom,
+    push: (recorded) => {
+      if (!isConversationEntry(recorded)) return
+      if (recorded.event.type === 'reply.received') replies.set(recorded.event.seq, list.length)
+      list.push(recorded)
+      look(recorded)
+    },
+    at: (index) => list.at(index),
+    entries: (start) => list.items(start),
+    toolUse: (callId) => open.get(callId),
+    textOfReply: (seq) => {
+      const index = indexOfReply(seq)
+      const event = index === undefined ? undefined : list.at(index)?.event
+      return event?.type === 'reply.received' ? textOf(event.reply.content) : undefined
+    },
+    fork: (upTo) =>
+      conversationOf(list.fork(upTo), { conversation, length: upTo }, (seq) => {
+        const index = indexOfReply(seq)
+        return index !== undefined && index < upTo ? index : undefined
+      }),
+  }
+  return conversation
+}
+
+function openCallsOf(event: AgentEventOf<'reply.received'>): Map<CallId, ToolUseBlock> {
+  const open = new Map<CallId, ToolUseBlock>()
+  const callIds = callIdsOf(event)
+  event.reply.content.forEach((block, i) => {
+    const callId = callIds[i]
+    if (callId !== undefined && isToolUse(block)) open.set(callId, block)
+  })
+  return open
+}
+
+/** The index of the last reply, or 0. */
+function lastReplyIn(list: SharedList<ConversationEntry>): number {
+  let index = list.length - 1
+  while (index > 0 && list.at(index)?.event.type !== 'reply.received') index--
+  return Math.max(index, 0)
+}

@@ -1,0 +1,225 @@
+/**
+ * One writer per session (law 10): a file that names its owner.
+ *
+ *   L1  The lock appears whole or not at all: it is written beside and then linked to its name, which fails when the
+ *       name is taken.
+ *   L2  A dead owner's lock is replaced in one step, so that there is never a moment without a lock.
+ *   L3  Only who holds the *claim* on it may replace a lock. The claim is a lock itself, on a file named after the
+ *       dead owner; whoever gets it looks again before replacing, as another taker may have been through in between.
+ *       A taker that dies leaves a claim that is taken over in turn.
+ *   L4  A lock that cannot be read names nobody. By L1 it is no lock in the making, unless the file system knows no
+ *       links; so it counts as live while it is younger than {@link UNREADABLE_GRACE_MS}, and as dead after that
+ *       (a loss of power leaves such files).
+ *
+ * All calls are synchronous: they happen once per session.
+ */
+import { randomUUID } from 'node:crypto'
+import {
+  closeSync,
+  linkSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  statSync,
+  unlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { dirname } from 'node:path'
+import { z } from 'zod'
+import { ProcessIdentity, thisProcess, whereaboutsOf } from './process-identity.ts'
+import { errnoOf, toStorageError } from './storage-errors.ts'
+
+/** How long a lock that cannot be read is taken for one that is being written, in milliseconds. */
+export const UNREADABLE_GRACE_MS = 10_000
+
+/** Who holds a session. */
+const LockOwner = ProcessIdentity.extend({
+  /** The engine within the process. */
+  engine: z.string(),
+  /** ISO 8601. */
+  startedAt: z.string(),
+})
+export type LockOwner = z.infer<typeof LockOwner>
+
+/** What the engine says about itself. */
+export interface LockInfo {
+  /** Tells the engines of one process apart in messages. */
+  readonly engine: string
+  /** Milliseconds since the epoch. */
+  readonly startedAt: number
+}
+
+export interface LockOptions {
+  /** Replace the lock of another host or container, of which nobody can tell from here whether it is alive. */
+  readonly takeOver?: boolean
+}
+
+export interface SessionLock {
+  readonly owner: LockOwner
+  /** Removes the lock if it is still ours. Once is enough; more do nothing. */
+  release(): void
+}
+
+/** Somebody else holds the session. */
+export class SessionLockedError extends Error {
+  override readonly name = 'SessionLockedError'
+  readonly code = 'session-locked'
+  readonly path: string
+  /** Undefined when the lock cannot be read. */
+  readonly owner: LockOwner | undefined
+
+  constructor(path: string, owner: LockOwner | undefined, message: string) {
+    super(message)
+    this.path = path
+    this.owner = owner
+  }
+
+  static is(value: unknown): value is SessionLockedError {
+    return value instanceof Error && value.name === 'SessionLockedError'
+  }
+}
+
+/**
+ * Takes the lock at `path`, creating its folder. Throws {@link SessionLockedError} when another engine holds it, also
+ * one of this process, and a `StorageError` when the file cannot be written.
+ */
+export function acquireSessionLock(path: string, info: LockInfo, options: LockOptions = {}): SessionLock {
+  const owner: LockOwner = {
+    ...thisProcess(),
+    engine: info.engine,
+    startedAt: new Date(info.startedAt).toISOString(),
+    // What one acquisition is told from another by.
+    id: randomUUID(),
+  }
+  try {
+    mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
+    acquire(path, owner, options.takeOver === true)
+  } catch (error) {
+    throw SessionLockedError.is(error) ? error : toStorageError(error, path, 'locking')
+  }
+  return { owner, release: () => releaseLock(path, owner) }
+}
+
+/** A lock as it was found. `key` changes with its owner. */
+interface FoundLock {
+  readonly key: string
+  readonly owner: LockOwner | undefined
+  readonly modifiedAt: number
+}
+
+function acquire(path: string, owner: LockOwner, takeOver: boolean): void {
+  for (;;) {
+    if (createExclusively(path, owner)) return
+    const found = findLock(path)
+    // Released between the two looks: try again.
+    if (found === undefined) continue
+    const refusal = refuse(path, found, owner, takeOver)
+    if (refusal !== undefined) throw refusal
+    if (replace(path, found, owner)) return
+  }
+}
+
+/** Replaces a dead owner's lock (L2, L3). False when it is another owner's by now. */
+function replace(path: string, dead: FoundLock, owner: LockOwner): boolean {
+  const claim = `${path}.${dead.key}`
+  acquire(claim, owner, false)
+  try {
+    if (findLock(path)?.key !== dead.key) return false
+    const temporary = writeTemporary(path, owner)
+    renameSync(temporary, path)
+    return true
+  } finally {
+    releaseLock(claim, owner)
+  }
+}
+
+function refuse(
+  path: string,
+  found: FoundLock,
+  self: LockOwner,
+  takeOver: boolean,
+): SessionLockedError | undefined {
+  const { owner } = found
+  if (owner === undefined) {
+    if (Date.now() - found.modifiedAt > UNREADABLE_GRACE_MS) return undefined
+    const message = `the lock ${path} cannot be read and is only seconds old; try again in ${UNREADABLE_GRACE_MS / 1000} seconds`
+    return new SessionLockedError(path, undefined, message)
+  }
+  const whereabouts = whereaboutsOf(owner, self)
+  if (whereabouts === 'dead' || (whereabouts === 'elsewhere' && takeOver)) return undefined
+  const who = `process ${owner.pid} on ${owner.host} since ${owner.startedAt} (engine ${owner.engine})`
+  const advice =
+    whereabouts === 'elsewhere'
+      ? 'Whether it still runs cannot be seen from here: if it does not, take the session over (--take-over)'
+      : owner.pid === self.pid
+        ? 'That is this very process: close the other engine first'
+        : 'Wait until it ends, or end it, and try again'
+  return new SessionLockedError(path, owner, `the session is in use by ${who}; lock ${path}. ${advice}`)
+}
+
+function findLock(path: string): FoundLock | undefined {
+  try {
+    const text = readFileSync(path, 'utf8')
+    const { mtimeMs, ino } = statSync(path)
+    const owner = parseOwner(text)
+    return { key: String(owner?.['id'] ?? `unreadable-${ino}`), owner, modifiedAt: mtimeMs }
+  } catch (error) {
+    if (errnoOf(error) === 'ENOENT') return undefined
+    throw error
+  }
+}
+
+function parseOwner(text: string): LockOwner | undefined {
+  try {
+    return LockOwner.safeParse(JSON.parse(text)).data
+  } catch {
+    return undefined
+  }
+}
+
+/** Puts the lock at its name, whole, unless the name is taken (L1). */
+function createExclusively(path: string, owner: LockOwner): boolean {
+  const temporary = writeTemporary(path, owner)
+  try {
+    linkSync(temporary, path)
+    return true
+  } catch (error) {
+    const errno = errnoOf(error)
+    if (errno === 'EEXIST') return false
+    if (errno === 'ENOENT') throw error
+    // A file system without links: not whole at once, but still exclusive.
+    return writeExclusively(path, owner)
+  } finally {
+    unlinkSync(temporary)
+  }
+}
+
+function writeExclusively(path: string, owner: LockOwner): boolean {
+  let fd: number
+  try {
+    fd = openSync(path, 'wx', 0o600)
+  } catch (error) {
+    if (errnoOf(error) === 'EEXIST') return false
+    throw error
+  }
+  try {
+    writeFileSync(fd, textOf(owner))
+  } finally {
+    closeSync(fd)
+  }
+  return true
+}
+
+function writeTemporary(path: string, owner: LockOwner): string {
+  const temporary = `${path}.${randomUUID()}.tmp`
+  writeFileSync(temporary, textOf(owner), { mode: 0o600, flag: 'wx' })
+  return temporary
+}
+
+const textOf = (owner: LockOwner): string => `${JSON.stringify(owner)}\n`
+
+function releaseLock(path: string, owner: LockOwner): void {
+  const found = findLock(path)
+  if (found?.owner?.['id'] === owner['id']) unlinkSync(path)
+}

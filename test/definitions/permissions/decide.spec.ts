@@ -1,0 +1,288 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { PermissionMode } from '../../../src/definitions/permission-mode.ts'
+import {
+  type Ceiling,
+  ceilingOf,
+  decide,
+  type PermissionPolicy,
+  type PermissionRequest,
+} from '../../../src/definitions/permissions/decide.ts'
+import { isNarrower, modeDiagnostic, resolveChildMode } from '../../../src/definitions/permissions/modes.ts'
+import { refusalMessage, suggestRule } from '../../../src/definitions/permissions/refusal-message.ts'
+import { request, rules } from './rules-for-tests.ts'
+
+const policyOf = (more: Partial<PermissionPolicy> = {}): PermissionPolicy => ({
+  mode: 'default',
+  allow: [],
+  deny: [],
+  ceilings: [],
+  ...more,
+})
+const width = { deny: 0, ask: 1, allow: 2 } as const
+const widthOf = (call: PermissionRequest, policy: PermissionPolicy): number =>
+  width[decide(call, policy).decision]
+
+const read = request('Read', 'a.ts', { isReadOnly: true })
+const readOutside = request('Read', '/etc/hosts', { isReadOnly: true, isInsideCwd: false })
+const edit = request('Edit', 'a.ts', { writesPath: 'a.ts' })
+const editOutside = request('Edit', '/x', { writesPath: '/x', isInsideCwd: false })
+const bash = request('Bash', 'npm test')
+
+describe('what a mode alone decides', () => {
+  it.each([
+    // mode, read, read outside, edit, edit outside, Bash
+    ['plan', 'allow', 'ask', 'deny', 'deny', 'deny'],
+    ['dontAsk', 'allow', 'deny', 'deny', 'deny', 'deny'],
+    ['default', 'allow', 'ask', 'ask', 'ask', 'ask'],
+    ['bubble', 'allow', 'ask', 'ask', 'ask', 'ask'],
+    ['acceptEdits', 'allow', 'ask', 'allow', 'ask', 'ask'],
+    ['auto', 'allow', 'ask', 'ask', 'ask', 'ask'],
+    ['bypassPermissions', 'allow', 'allow', 'allow', 'allow', 'allow'],
+  ] as const)('%s', (mode, ...expected) => {
+    const calls = [read, readOutside, edit, editOutside, bash]
+    const decisions = calls.map((call) => decide(call, policyOf({ mode })))
+    expect(decisions.map(({ decision }) => decision)).toEqual(expected)
+    expect(new Set(decisions.map(({ by }) => by))).toEqual(new Set([mode]))
+  })
+
+  it('is a strict partial order', () => {
+    const modes = PermissionMode.options
+    for (const a of modes) {
+      expect(isNarrower(a, a)).toBe(false)
+      for (const b of modes) {
+        if (isNarrower(a, b)) expect(isNarrower(b, a)).toBe(false)
+        for (const c of modes) if (isNarrower(a, b) && isNarrower(b, c)) expect(isNarrower(a, c)).toBe(true)
+      }
+    }
+    expect(isNarrower('plan', 'dontAsk')).toBe(true)
+    expect(isNarrower('acceptEdits', 'bypassPermissions')).toBe(true)
+    expect(isNarrower('default', 'bubble') || isNarrower('bubble', 'default')).toBe(false)
+  })
+
+  it('says which modes are not whole yet', () => {
+    const incomplete = PermissionMode.options.filter((mode) => modeDiagnostic(mode) !== undefined)
+    expect(incomplete).toEqual(['auto', 'bubble'])
+  })
+})
+
+describe('the order of rules and modes', () => {
+  it('lets a deny rule win over an allow rule and over every mode', () => {
+    const policy = policyOf({
+      mode: 'bypassPermissions',
+      allow: rules('allow', 'Bash'),
+      deny: rules('deny', 'Bash(npm:*)'),
+    })
+    expect(decide(bash, policy)).toEqual({
+      decision: 'deny',
+      by: 'Bash(npm:*)',
+      reason: 'the deny rule Bash(npm:*) (test) forbids it',
+    })
+  })
+
+  it('lets an allow rule win over asking and over dontAsk', () => {
+    const allow = rules('allow', 'Bash(npm test)')
+    expect(decide(bash, policyOf({ allow })).by).toBe('Bash(npm test)')
+    expect(decide(bash, policyOf({ allow, mode: 'dontAsk' })).decision).toBe('allow')
+  })
+
+  it('lets no allow rule change anything in plan, own or of an ancestor', () => {
+    const allow = rules('allow', 'Bash', 'Edit')
+    expect(decide(bash, policyOf({ allow, mode: 'plan' })).decision).toBe('deny')
+    const planner: Ceiling = { agent: 'a1', mode: 'plan', deny: [] }
+    const decided = decide(edit, policyOf({ allow, mode: 'bypassPermissions', ceilings: [planner] }))
+    expect(decided).toEqual({
+      decision: 'deny',
+      by: 'plan',
+      reason: 'permission mode "plan" of a1, an ancestor, lets nothing be changed',
+    })
+  })
+
+  it('holds an agent to the limits of its definition', () => {
+    const only = rules('allow', 'Bash(git log:*)')
+    const policy = policyOf({ mode: 'bypassPermissions', only })
+    expect(decide(bash, policy)).toMatchObject({ decision: 'deny', by: 'Bash(git log:*)' })
+    expect(decide(request('Bash', 'git log -3'), policy).decision).toBe('allow')
+    expect(decide(edit, policy).decision).toBe('allow')
+  })
+})
+
+describe('ceilings', () => {
+  it('take down the mode and the deny rules that are marked, not the others', () => {
+    const own = rules('deny', 'Edit').map((rule) => ({ ...rule, inheritable: false }))
+    const parent = policyOf({ mode: 'acceptEdits', deny: [...own, ...rules('deny', 'Write')] })
+    const ceiling = ceilingOf('a1', parent)
+    expect(ceiling).toEqual({ agent: 'a1', mode: 'acceptEdits', deny: rules('deny', 'Write') })
+    expect(decide(edit, policyOf({ mode: 'acceptEdits', ceilings: [ceiling] })).decision).toBe('allow')
+    expect(
+      decide(request('Write', 'a.ts', { writesPath: 'a.ts' }), policyOf({ ceilings: [ceiling] })).reason,
+    ).toBe('the deny rule Write (test) of a1, an ancestor, forbids it')
+  })
+
+  it('narrow a running child at once when its parent is narrowed', () => {
+    const child = (parentMode: PermissionMode): PermissionPolicy =>
+      policyOf({ mode: 'bypassPermissions', ceilings: [{ agent: 'a1', mode: parentMode, deny: [] }] })
+    expect(decide(bash, child('bypassPermissions')).decision).toBe('allow')
+    expect(decide(bash, child('default'))).toMatchObject({ decision: 'ask', by: 'default' })
+  })
+})
+
+describe('laws', () => {
+  const mode = fc.constantFrom(...PermissionMode.options)
+  const ruleText = fc.constantFrom(
+    'Bash',
+    'Bash(npm:*)',
+    'Bash(npm test)',
+    'Read',
+    'Read(src/**)',
+    'Edit(./**)',
+    'Write(//etc/**)',
+    'Agent(Explore)',
+    'mcp__a__*',
+    'Bash(rm:*)',
+  )
+  const ruleTexts = fc.array(ruleText, { maxLength: 5 })
+  const call = fc.oneof(
+    fc
+      .constantFrom('npm test', 'npm test; rm x', 'rm x', 'ls')
+      .chain((command) => fc.boolean().map((isReadOnly) => request('Bash', command, { isReadOnly }))),
+    fc
+      .tuple(fc.constantFrom('Read', 'Grep'), fc.constantFrom('src/a', 'b', '/etc/x'))
+      .map(([tool, path]) => request(tool, path, { isReadOnly: true, isInsideCwd: !path.startsWith('/') })),
+    fc
+      .tuple(fc.constantFrom('Edit', 'Write'), fc.constantFrom('src/a', 'b', '/etc/x'))
+      .map(([tool, path]) => request(tool, path, { writesPath: path, isInsideCwd: !path.startsWith('/') })),
+    fc.constantFrom(request('Agent', 'Explore', { isReadOnly: true }), request('mcp__a__b')),
+  )
+  const ceiling = fc.record({
+    agent: fc.constant('a1'),
+    mode,
+    deny: ruleTexts.map((texts) => rules('deny', ...texts)),
+  })
+  const policy: fc.Arbitrary<PermissionPolicy> = fc.record({
+    mode,
+    allow: ruleTexts.map((texts) => rules('allow', ...texts)),
+    deny: ruleTexts.map((texts) => rules('deny', ...texts)),
+    ceilings: fc.array(ceiling, { maxLength: 2 }),
+  })
+
+  it('one more deny rule never allows more', () => {
+    fc.assert(
+      fc.property(call, policy, ruleText, (asked, held, text) => {
+        const narrowed = { ...held, deny: [...held.deny, ...rules('deny', text)] }
+        expect(widthOf(asked, narrowed)).toBeLessThanOrEqual(widthOf(asked, held))
+      }),
+      { numRuns: 500 },
+    )
+  })
+
+  it('one more allow rule never allows less, one more ceiling never more', () => {
+    fc.assert(
+      fc.property(call, policy, ruleText, ceiling, (asked, held, text, above) => {
+        const widened = { ...held, allow: [...held.allow, ...rules('allow', text)] }
+        expect(widthOf(asked, widened)).toBeGreaterThanOrEqual(widthOf(asked, held))
+        const capped = { ...held, ceilings: [...held.ceilings, above] }
+        expect(widthOf(asked, capped)).toBeLessThanOrEqual(widthOf(asked, held))
+      }),
+      { numRuns: 500 },
+    )
+  })
+
+  it('the order of rules and ceilings does not matter', () => {
+    fc.assert(
+      fc.property(call, policy, (asked, held) => {
+        const reversed = {
+          ...held,
+          allow: held.allow.toReversed(),
+          deny: held.deny.toReversed(),
+          ceilings: held.ceilings.toReversed(),
+        }
+        expect(decide(asked, reversed).decision).toBe(decide(asked, held).decision)
+      }),
+    )
+  })
+
+  it('a child is never wider than any ancestor would be with the same allow rules', () => {
+    fc.assert(
+      fc.property(call, policy, (asked, held) => {
+        for (const { mode, deny } of held.ceilings) {
+          const ancestor = { mode, deny, allow: held.allow, ceilings: [] }
+          expect(widthOf(asked, held)).toBeLessThanOrEqual(widthOf(asked, ancestor))
+        }
+      }),
+      { numRuns: 500 },
+    )
+  })
+
+  it('a mode given to a child is never wider than its parent and keeps what a parent set for the tree', () => {
+    for (const parent of PermissionMode.options)
+      for (const own of [undefined, ...PermissionMode.options]) {
+        const definition = { agentType: 'x', ...(own !== undefined && { permissionMode: own }) }
+        const { value } = resolveChildMode(parent, definition)
+        expect(isNarrower(parent, value)).toBe(false)
+        if (own === undefined || ['bypassPermissions', 'acceptEdits', 'auto'].includes(parent))
+          expect(value).toBe(parent)
+        else if (!isNarrower(parent, own)) expect(value).toBe(own)
+      }
+  })
+
+  it('the rule that a refusal suggests allows the call', () => {
+    fc.assert(
+      fc.property(call, fc.constantFrom('default', 'dontAsk', 'acceptEdits'), (asked, held) => {
+        const text = suggestRule(asked)
+        if (text === undefined) expect(asked.subject).toContain(';')
+        else
+          expect(decide(asked, policyOf({ mode: held, allow: rules('allow', text) })).decision).toBe('allow')
+      }),
+    )
+  })
+})
+
+describe('the message of a refusal', () => {
+  const messageOf = (call: PermissionRequest, policy: PermissionPolicy): string =>
+    refusalMessage(call, decide(call, policy))
+
+  it('names the rule and the flag that would allow a plain command', () => {
+    expect(messageOf(bash, policyOf())).toBe(
+      'Bash(npm test) was refused: it needs approval (permission mode "default" asks for approval), and nobody can be asked here. ' +
+        'The user can allow it with the rule `Bash(npm test:*)` (`--allowedTools`). ' +
+        'Do not try to reach the same end by another way: go on with what is allowed, or say in your report what you could not do.',
+    )
+  })
+
+  it('names the mode that would allow an edit, but not for one outside of the working directory', () => {
+    expect(messageOf(edit, policyOf())).toContain('`Edit(./a.ts)`')
+    expect(messageOf(edit, policyOf())).toContain('--permission-mode acceptEdits')
+    expect(messageOf(editOutside, policyOf())).toContain('`Edit(//x)`')
+    expect(messageOf(editOutside, policyOf())).not.toContain('acceptEdits')
+  })
+
+  it('asks for plain calls in place of a command that no rule can match', () => {
+    const message = messageOf(request('Bash', 'npm test | tail'), policyOf())
+    expect(message).toContain('Rules match only plain shell commands')
+  })
+
+  it('suggests an exact command where the second word is no subcommand', () => {
+    expect(suggestRule(request('Bash', 'rm -rf build'))).toBe('Bash(rm -rf build)')
+    expect(suggestRule(request('Bash', 'echo ":)"'))).toBeUndefined()
+  })
+
+  it('says what refused, and suggests nothing, when it was a deny rule or plan', () => {
+    const message = messageOf(bash, policyOf({ deny: rules('deny', 'Bash') }))
+    expect(message).toContain('the deny rule Bash (test) forbids it')
+    expect(message).not.toContain('--allowedTools')
+    expect(messageOf(bash, policyOf({ mode: 'plan' }))).toContain(
+      'permission mode "plan" lets nothing be changed',
+    )
+  })
+
+  it('tells how to allow what dontAsk refused', () => {
+    expect(messageOf(bash, policyOf({ mode: 'dontAsk' }))).toContain('`Bash(npm test:*)`')
+  })
+
+  it('shows a long command by its start, on one line', () => {
+    const message = messageOf(request('Bash', `echo a\n${'b'.repeat(500)}`), policyOf())
+    expect(message.slice(0, 140)).toContain('Bash(echo a bbb')
+    expect(message).not.toContain('b'.repeat(120))
+  })
+})

@@ -1,0 +1,127 @@
+/**
+ * Builders of the events of a run: a test says what matters to it, the rest has harmless values.
+ */
+
+import { callsOf } from '../../src/machines/agent/calls.ts'
+import type { RunEvent, RunEventType } from '../../src/machines/agent/events.ts'
+import { MACHINE_VERSION } from '../../src/machines/agent/events.ts'
+import type { ContentBlock } from '../../src/machines/agent/messages.ts'
+import type { CallId } from '../../src/machines/ids.ts'
+import { AgentId, BlobHash, callId } from '../../src/machines/ids.ts'
+
+/** The event of one type. */
+export type RunEventOf<T extends RunEventType> = Extract<RunEvent, { type: T }>
+
+/** The agent whose runs the tests tell. */
+export const AGENT = AgentId.parse('a0000000000000001')
+/** The number of the run that they tell. */
+export const RUN = 1
+
+/** The id of the call in block `index` of the reply at position `at`. */
+export const call = (at: number, index = 0): CallId => callId(RUN, at + index, 0)
+
+/** A call that no reply ever asked for. */
+export const UNKNOWN_CALL = callId(RUN, 999_999, 0)
+
+export const started = (
+  more: { run?: number; maxTurns?: number; content?: string } = {},
+): RunEventOf<'run.started'> => ({
+  type: 'run.started',
+  run: RUN,
+  machine: MACHINE_VERSION,
+  content: 'please do it',
+  origin: { from: 'user' },
+  ...more,
+})
+
+export const prepared = (): RunEventOf<'agent.prepared'> => ({
+  type: 'agent.prepared',
+  system: BlobHash.parse('0'.repeat(64)),
+  tools: BlobHash.parse('1'.repeat(64)),
+})
+
+/** A tool that may run beside others, by its name; or one that must run alone. */
+export type CallSpec = string | { readonly alone: string }
+
+export const alone = (name: string): CallSpec => ({ alone: name })
+
+export interface ReplySpec {
+  /** Position of its first line. */
+  readonly at: number
+  /** Its text. Absent: no text block at all. */
+  readonly says?: string
+  /** Calls that follow the text; without text, call `i` is block `i`. */
+  readonly calls?: readonly CallSpec[]
+  /** Default: `tool_use` with calls, `end_turn` without. */
+  readonly stop?: string
+  /** Input of every call, which the machine must not remember. */
+  readonly input?: unknown
+}
+
+export function replied({ at, says, calls = [], stop, input = {} }: ReplySpec): RunEventOf<'reply.received'> {
+  const text: ContentBlock[] = says === undefined ? [] : [{ type: 'text', text: says }]
+  const toolUses = calls.map((spec, i) => ({
+    type: 'tool_use',
+    id: `toolu_${at}_${i}`,
+    name: typeof spec === 'string' ? spec : spec.alone,
+    input,
+  }))
+  const reply = {
+    id: `msg_${at}`,
+    role: 'assistant' as const,
+    model: 'a-model',
+    content: [...text, ...toolUses],
+    stop_reason: stop ?? (calls.length > 0 ? 'tool_use' : 'end_turn'),
+    stop_sequence: null,
+    usage: { input_tokens: 100, output_tokens: 10 },
+  }
+  const mayOverlap = [...text.map(() => false), ...calls.map((spec) => typeof spec === 'string')]
+  return { type: 'reply.received', reply, seq: at, calls: callsOf(reply, RUN, at, mayOverlap) }
+}
+
+const fault = (code: string) => ({ code, message: `it broke (${code})`, retryable: false })
+
+export const requestFailed = (code = 'unreachable'): RunEventOf<'request.failed'> => ({
+  type: 'request.failed',
+  fault: fault(code),
+  attempts: 11,
+})
+
+export const callStarted = (id: CallId): RunEventOf<'call.started'> => ({ type: 'call.started', callId: id })
+
+export const processStarted = (id: CallId): RunEventOf<'process.started'> => ({
+  type: 'process.started',
+  callId: id,
+  pid: 4711,
+})
+
+export const callEnded = (
+  id: CallId,
+  outcome: RunEventOf<'call.ended'>['outcome'] = 'ok',
+  content = 'the result',
+): RunEventOf<'call.ended'> => ({
+  type: 'call.ended',
+  callId: id,
+  outcome,
+  result: { type: 'tool_result', tool_use_id: `toolu_of_${id}`, content },
+})
+
+export const killed = (by = 'the user', reason?: string): RunEventOf<'kill.requested'> => ({
+  type: 'kill.requested',
+  by,
+  ...(reason !== undefined && { reason }),
+})
+
+export const faulted = (code = 'bug'): RunEventOf<'agent.faulted'> => ({
+  type: 'agent.faulted',
+  fault: fault(code),
+})
+
+export const backgrounded = (): RunEventOf<'agent.backgrounded'> => ({
+  type: 'agent.backgrounded',
+  by: 'the user',
+})
+
+export const suspended = (): RunEventOf<'run.suspended'> => ({ type: 'run.suspended', reason: 'crashed' })
+
+export const resumed = (): RunEventOf<'run.resumed'> => ({ type: 'run.resumed' })

@@ -1,0 +1,117 @@
+/**
+ * The graph of a run: every situation that differs in what matters, how to get there, and what follows each event.
+ */
+import type { AnyMachineSnapshot, AnyStateMachine, AnyTransitionDefinition } from 'xstate'
+import { createActor } from 'xstate'
+import type { StatePath } from 'xstate/graph'
+import { getShortestPaths } from 'xstate/graph'
+import type { RunEvent } from '../../src/machines/agent/events.ts'
+import type { RunSnapshot } from '../../src/machines/agent/fold.ts'
+import { agentMachine } from '../../src/machines/agent/machine.ts'
+import { AGENT, RUN } from './run-events.ts'
+import { everyEvent } from './run-walks.ts'
+
+/** More situations than a run has; a traversal that goes on beyond it has a key that grows. */
+const LIMIT = 20_000
+
+/**
+ * What makes two situations differ: the state, how many calls are open and waiting, the outcome, the turns left.
+ * Not the ids, the counts and the usage, which never end.
+ */
+export function situationOf({ value, context }: RunSnapshot): string {
+  const turnsLeft = context.maxTurns === undefined ? 'all' : context.maxTurns - context.turns
+  const waiting = context.calls.filter((call) => call.phase === 'waiting').length
+  return JSON.stringify([
+    value,
+    { open: context.calls.length, waiting, outcome: context.outcome?.kind ?? null, turnsLeft },
+  ])
+}
+
+/** Shortest paths to every situation that the events lead to. */
+export function shortestRuns(
+  events: (run: RunSnapshot) => readonly RunEvent[] = eventsIn,
+): StatePath<RunSnapshot, RunEvent>[] {
+  return getShortestPaths(agentMachine, {
+    events,
+    serializeState: situationOf,
+    input: { agentId: AGENT, run: RUN },
+    limit: LIMIT,
+  })
+}
+
+/** Every event that could be sent to the run. Positions follow the turns, so that no two calls share an id. */
+export const eventsIn = (run: RunSnapshot): RunEvent[] => everyEvent(run, (run.context.turns + 1) * 20)
+
+/** One event on one situation, and the transitions that the machine took for it, eventless ones included. */
+export interface Edge {
+  readonly from: RunSnapshot
+  readonly event: RunEvent
+  readonly to: RunSnapshot
+  readonly taken: readonly AnyTransitionDefinition[]
+}
+
+/** Every event on every situation that a path leads to. */
+export function edgesOf(
+  paths: readonly StatePath<RunSnapshot, RunEvent>[],
+  events: (run: RunSnapshot) => readonly RunEvent[] = eventsIn,
+): Edge[] {
+  return paths.flatMap(({ state: from }) =>
+    events(from).map((event) => ({ from, event, ...follow(from, event) })),
+  )
+}
+
+/**
+ * Takes one step on a live actor, because only its inspection events name the eventless transitions. The actor is
+ * built anew for each step: a snapshot belongs to no actor.
+ */
+function follow(from: RunSnapshot, event: RunEvent): Pick<Edge, 'to' | 'taken'> {
+  const taken: AnyTransitionDefinition[] = []
+  if (from.status !== 'active') return { to: from, taken }
+  const actor = createActor(agentMachine, {
+    input: { agentId: AGENT, run: RUN },
+    snapshot: agentMachine.getPersistedSnapshot(from),
+    inspect: (inspected) => {
+      if (inspected.type === '@xstate.microstep') taken.push(...inspected._transitions)
+    },
+  })
+  actor.start()
+  taken.length = 0
+  actor.send(event)
+  const to = actor.getSnapshot()
+  actor.stop()
+  return { to, taken }
+}
+
+/** Names of the states and transitions of a machine that the edges neither start from, lead to nor take. */
+export function uncovered(machine: AnyStateMachine, edges: readonly Edge[]): string[] {
+  const seenStates = new Set(edges.flatMap(({ from, to }) => [...stateIds(from), ...stateIds(to)]))
+  const seenTransitions = new Set(edges.flatMap(({ taken }) => taken))
+  return nodesOf(machine.root).flatMap((node) => [
+    // A state that is left in the step that enters it is in no snapshot; its transitions show that it was there.
+    ...(seenStates.has(node.id) || transitionsOf(node).some((each) => seenTransitions.has(each))
+      ? []
+      : [`state ${node.id}`]),
+    ...transitionsOf(node)
+      .filter((each) => !seenTransitions.has(each))
+      .map((each) => `transition ${nameOfTransition(each)}`),
+  ])
+}
+
+/** `source on event [guard] → target`. */
+export function nameOfTransition({ source, eventType, guard, target }: AnyTransitionDefinition): string {
+  const when =
+    guard === undefined ? '' : ` [${typeof guard === 'string' ? guard : 'type' in guard ? guard.type : '?'}]`
+  const to = target === undefined ? 'stays' : target.map(({ id }) => id).join(', ')
+  return `${source.id} on ${eventType === '' ? 'always' : eventType}${when} → ${to}`
+}
+
+type Node = AnyStateMachine['root']
+
+const nodesOf = (node: Node): Node[] => [node, ...Object.values(node.states).flatMap(nodesOf)]
+
+const transitionsOf = (node: Node): AnyTransitionDefinition[] => [
+  ...[...node.transitions.values()].flat(),
+  ...(node.always ?? []),
+]
+
+const stateIds = (run: AnyMachineSnapshot): string[] => run._nodes.map(({ id }) => id)

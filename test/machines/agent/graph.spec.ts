@@ -1,0 +1,100 @@
+import { describe, expect, it } from 'vitest'
+import { phaseOf } from '../../../src/machines/agent/accepts.ts'
+import { statusOf } from '../../../src/machines/agent/context.ts'
+import { agentMachine } from '../../../src/machines/agent/machine.ts'
+import { edgesOf, eventsIn, shortestRuns, situationOf, uncovered } from '../../helpers/run-graph.ts'
+
+const paths = shortestRuns()
+const edges = edgesOf(paths)
+const ENDS = ['completed', 'failed', 'killed']
+
+describe('the graph of a run', () => {
+  it('covers every state and every transition of the machine', () => {
+    expect(uncovered(agentMachine, edges)).toEqual([])
+  })
+
+  it('names what is not covered: without kills, the transitions of a kill and the end that only they reach', () => {
+    const events = (run: Parameters<typeof eventsIn>[0]) =>
+      eventsIn(run).filter(({ type }) => type !== 'kill.requested' && type !== 'run.resumed')
+    expect(uncovered(agentMachine, edgesOf(shortestRuns(events), events))).toEqual([
+      'transition agent on run.resumed → stays',
+      'transition agent.resolving on kill.requested → agent.settling',
+      'transition agent.running on kill.requested → agent.settling',
+      'transition agent.settling on agent.ended [endsKilled] → agent.killed',
+      'state agent.killed',
+    ])
+  })
+
+  it('is closed: no event leads to a situation that no path leads to', () => {
+    const known = new Set(paths.map(({ state }) => situationOf(state)))
+    expect([...new Set(edges.map(({ to }) => situationOf(to)))].filter((to) => !known.has(to))).toEqual([])
+  })
+
+  it('has ends that are ends: done, without effects, with the status of their outcome', () => {
+    const ends = paths.map(({ state }) => state).filter((run) => ENDS.includes(phaseOf(run)))
+    expect(new Set(ends.map(phaseOf))).toEqual(new Set(ENDS))
+    for (const run of ends) {
+      expect(run.status).toBe('done')
+      expect(run.children).toEqual({})
+      expect(run.context.outcome && statusOf(run.context.outcome)).toBe(phaseOf(run))
+    }
+  })
+
+  it('has no way out of an end, and is done nowhere else', () => {
+    for (const { from, to } of edges) {
+      if (ENDS.includes(phaseOf(from))) expect(to).toBe(from)
+      expect(to.status).toBe(ENDS.includes(phaseOf(to)) ? 'done' : 'active')
+    }
+  })
+
+  it('has no dead end: from every situation some end can be reached', () => {
+    const toEnd = new Set(
+      paths
+        .map(({ state }) => state)
+        .filter(isDone)
+        .map(situationOf),
+    )
+    for (let size = -1; size < toEnd.size; ) {
+      size = toEnd.size
+      for (const { from, to } of edges) if (toEnd.has(situationOf(to))) toEnd.add(situationOf(from))
+    }
+    expect(paths.map(({ state }) => situationOf(state)).filter((each) => !toEnd.has(each))).toEqual([])
+  })
+
+  it('leads to every end through settling, with an outcome (M5)', () => {
+    for (const { from, to, event } of edges) {
+      if (isDone(to) && !isDone(from)) {
+        expect(phaseOf(from)).toBe('draining')
+        expect(event.type).toBe('agent.ended')
+      }
+      expect(to.context.outcome !== undefined).toBe(phaseOf(to) === 'draining' || isDone(to))
+    }
+  })
+
+  it('keeps the first outcome on every way (M5)', () => {
+    for (const { from, to } of edges) {
+      if (from.context.outcome !== undefined) expect(to.context.outcome).toEqual(from.context.outcome)
+    }
+  })
+
+  it('wants in every situation the effects of its state and of no other', () => {
+    for (const { state: run } of paths) {
+      const calls = run.context.calls
+        .filter(({ phase }) => phase !== 'waiting')
+        .map(({ callId }) => `call:${callId}`)
+      const wanted = {
+        awaitingPrompt: [],
+        preparing: ['prepare'],
+        requesting: ['requestModel'],
+        acting: calls,
+        draining: ['drain'],
+        completed: [],
+        failed: [],
+        killed: [],
+      }[phaseOf(run)]
+      expect(Object.keys(run.children).toSorted(), situationOf(run)).toEqual(wanted.toSorted())
+    }
+  })
+})
+
+const isDone = ({ status }: { readonly status: string }): boolean => status === 'done'
