@@ -39,16 +39,17 @@ type Story = ReturnType<typeof mergeLogs>
 
 /** The tree from its root, then logs that nothing leads to. */
 async function* wholeStory(logs: readonly string[], reader: SessionReader): Story {
-  const rest = new Set(logs)
+  const untold = new Map(logs.map((path) => [basename(path), path]))
+  const take = (name: string): string | undefined => {
+    const path = untold.get(name)
+    untold.delete(name)
+    return path
+  }
   for (const log of logs) {
-    if (!rest.delete(log)) continue
+    if (take(basename(log)) === undefined) continue
     yield* mergeLogs(log, {
       read: (path) => reader.read(path),
-      childLog(agentId) {
-        const child = [...rest].find((path) => basename(path) === `agent-${agentId}.jsonl`)
-        if (child !== undefined) rest.delete(child)
-        return child
-      },
+      childLog: (agentId) => take(`agent-${agentId}.jsonl`),
     })
   }
 }

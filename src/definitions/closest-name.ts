@@ -20,15 +20,19 @@ export function didYouMean(name: string, candidates: readonly string[]): string 
   return closest === undefined ? '' : ` Did you mean "${closest}"?`
 }
 
-/** Levenshtein's distance, one row at a time. */
+/** Insertions, deletions, replacements and swaps of neighbours that turn one into the other; a row at a time. */
 function editDistance(left: string, right: string): number {
-  let row = Array.from({ length: right.length + 1 }, (_, index) => index)
+  let before: readonly number[] = []
+  let row: readonly number[] = Array.from({ length: right.length + 1 }, (_, index) => index)
   for (let i = 1; i <= left.length; i++) {
     const next = [i]
     for (let j = 1; j <= right.length; j++) {
       const replaced = (row[j - 1] ?? 0) + (left[i - 1] === right[j - 1] ? 0 : 1)
-      next.push(Math.min(replaced, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1))
+      const isSwap = i > 1 && j > 1 && left[i - 1] === right[j - 2] && left[i - 2] === right[j - 1]
+      const swapped = isSwap ? (before[j - 2] ?? 0) + 1 : replaced
+      next.push(Math.min(replaced, swapped, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1))
     }
+    before = row
     row = next
   }
   return row[right.length] ?? 0

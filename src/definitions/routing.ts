@@ -18,7 +18,7 @@ import type { PermissionRule } from './permissions/rule.ts'
 import { type ResolvedModel, resolveModel } from './resolve-model.ts'
 
 /** The type that a call without `subagent_type` means. */
-export const DEFAULT_AGENT_TYPE = 'general-purpose'
+const DEFAULT_AGENT_TYPE = 'general-purpose'
 
 /**
  * What an agent is about to be, each resolved value with the rule that decided it. An alias, not an interface:

@@ -57,9 +57,8 @@ function environmentNotes({ cwd, environment, model }: SystemPromptInput): strin
 
 /** A folder's name may hold a line break; it must not become a line of the prompt. */
 function onOneLine(text: string): string {
-  return text.replaceAll(/[\p{Cc}\u2028\u2029]/gu, (character) =>
-    JSON.stringify(character)
-      .slice(1, -1)
-      .replace(/^[\u2028\u2029]$/u, ' '),
+  return text.replaceAll(
+    /[\p{Cc}\u2028\u2029]/gu,
+    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
   )
 }

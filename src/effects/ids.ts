@@ -1,5 +1,5 @@
 /** Identity and chance, as a port: every id and random number that the engine uses comes from here. */
-import { randomBytes, randomUUID } from 'node:crypto'
+import { randomUUID } from 'node:crypto'
 import type { AgentId, SessionId } from '../machines/ids.ts'
 
 export interface Ids {
@@ -13,7 +13,11 @@ export interface Ids {
 
 export const systemIds: Ids = {
   uuid: () => randomUUID(),
-  agentId: () => `a${randomBytes(8).toString('hex')}` as AgentId,
+  // The parts of a UUID that are random from end to end, 64 bits: Node makes UUIDs from a pool, bytes one by one.
+  agentId: () => {
+    const uuid = randomUUID()
+    return `a${uuid.slice(0, 8)}${uuid.slice(28)}` as AgentId
+  },
   random: () => Math.random(),
 }
 

@@ -1,15 +1,16 @@
 /**
  * The one wrapper around all effects: from a callback actor of XState to an async function with a signal.
  *
- *   E1  An effect never answers its machine: its outcome goes through the mailbox, success and failure alike.
+ *   E1  An effect never answers its machine: it returns its outcome as events, and they go through the mailbox,
+ *       success and failure alike.
  *   E2  Nothing escapes: a throw inside a bare callback actor would put the agent in `error` without a line in
  *       its log. Here it becomes `agent.faulted`.
- *   E3  The abort that XState sends when the state is left after success finds nothing to abort.
+ *   E3  Once the outcome is posted, the abort that XState sends when the state is left finds nothing to abort.
  *   E4  Every effect is in its agent's scope until it has really ended, so that draining can wait for it.
  */
 import type { CallbackActorLogic } from 'xstate'
 import { fromCallback } from 'xstate'
-import type { RunEvent } from '../machines/agent/events.ts'
+import type { EventDraft, RunEvent } from '../machines/agent/events.ts'
 import type { EffectInput } from '../machines/agent/machine.ts'
 import type { AgentId } from '../machines/ids.ts'
 import type { Agent } from './agent.ts'
@@ -23,7 +24,8 @@ export interface EffectContext<I extends EffectInput> {
   readonly self: symbol
 }
 
-export type Effect<I extends EffectInput> = (context: EffectContext<I>) => Promise<void>
+/** Does its work and returns what came of it: the events to post, together and last. */
+export type Effect<I extends EffectInput> = (context: EffectContext<I>) => Promise<readonly EventDraft[]>
 
 /** Makes actor logic of an effect. `agents` is where the ids of the input are looked up. */
 export function effectLogic<I extends EffectInput>(
@@ -38,6 +40,7 @@ export function effectLogic<I extends EffectInput>(
     return agent.scope.start(
       name,
       (signal, self) => effect({ input, agent, signal, self }),
+      (outcome) => agent.post(...outcome),
       (error) => agent.fault(error, `effect ${name}`),
     )
   })

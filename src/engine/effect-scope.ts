@@ -3,36 +3,39 @@
  * gone. This knows what is really still running, so that an agent ends only when nothing of it is left (law 9).
  */
 
-/** Why an effect was told to stop: XState left the state that wanted it, or the engine suspends. */
-export class EffectAborted extends Error {
-  override readonly name = 'EffectAborted'
-  readonly code = 'aborted'
-
-  constructor(label: string) {
-    super(`${label} was aborted`)
-  }
-}
+/**
+ * Why an effect was told to stop: XState left the state that wanted it, or the engine suspends. One for all: what it
+ * would say is in the log, and making an error with its stack costs more than the rest of an abort.
+ */
+export const EFFECT_ABORTED: Error = Object.assign(new Error('the effect was aborted'), {
+  name: 'AbortError',
+  code: 'aborted',
+})
 
 export class EffectScope {
   readonly #running = new Map<symbol, string>()
   #waiting: { readonly besides: symbol | undefined; readonly resolve: () => void }[] = []
 
   /**
-   * Runs an effect. Everything it throws is caught: `onFault` is told, unless it is the abort.
-   * Returns the abort, which does nothing once the effect has ended.
+   * Runs an effect and reports what it returns. Everything that either throws is caught: `onFault` is told, unless
+   * it is the abort. Returns the abort, which does nothing once the effect is reporting.
    */
-  start(
+  start<T>(
     label: string,
-    body: (signal: AbortSignal, self: symbol) => Promise<void>,
+    body: (signal: AbortSignal, self: symbol) => Promise<T>,
+    report: (outcome: T) => Promise<unknown>,
     onFault: (error: unknown) => void,
   ): () => void {
     const self = Symbol(label)
     const controller = new AbortController()
+    let isReporting = false
     this.#running.set(self, label)
     // An async wrapper also catches what a body throws before its first await.
     const run = async (): Promise<void> => {
       try {
-        await body(controller.signal, self)
+        const outcome = await body(controller.signal, self)
+        isReporting = true
+        await report(outcome)
       } catch (error) {
         if (!isExpected(error, controller.signal)) onFault(error)
       } finally {
@@ -41,7 +44,9 @@ export class EffectScope {
       }
     }
     void run()
-    return () => controller.abort(new EffectAborted(label))
+    return () => {
+      if (!isReporting) controller.abort(EFFECT_ABORTED)
+    }
   }
 
   /** Resolves when nothing is running, or nothing besides the given effect. */

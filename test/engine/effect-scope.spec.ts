@@ -1,5 +1,16 @@
 import { describe, expect, it } from 'vitest'
-import { EffectScope } from '../../src/engine/effect-scope.ts'
+import { EffectScope as Scope } from '../../src/engine/effect-scope.ts'
+
+/** A scope whose effects report nothing. */
+class EffectScope extends Scope {
+  run(
+    label: string,
+    body: (signal: AbortSignal, self: symbol) => Promise<void>,
+    onFault: (error: unknown) => void,
+  ): () => void {
+    return this.start(label, body, async () => {}, onFault)
+  }
+}
 
 const turn = () => new Promise<void>((resolve) => setImmediate(resolve))
 
@@ -7,7 +18,7 @@ describe('effect scope', () => {
   it('is settled only when every effect has really ended, not when it was aborted', async () => {
     const scope = new EffectScope()
     let finish = () => {}
-    const abort = scope.start(
+    const abort = scope.run(
       'slow to die',
       () => new Promise<void>((resolve) => { finish = resolve }),
       () => {},
@@ -27,12 +38,12 @@ describe('effect scope', () => {
     const scope = new EffectScope()
     const order: string[] = []
     let finish = () => {}
-    scope.start(
+    scope.run(
       'call',
       () => new Promise<void>((resolve) => { finish = () => { order.push('call ended'); resolve() } }),
       () => {},
     )
-    scope.start('drain', async (_, self) => { await scope.settled(self); order.push('drained') }, () => {})
+    scope.run('drain', async (_, self) => { await scope.settled(self); order.push('drained') }, () => {})
     await turn()
     finish()
     await scope.settled()
@@ -45,7 +56,7 @@ describe('effect scope', () => {
   ])('tells what an effect throws %s, once', async (_, body) => {
     const scope = new EffectScope()
     const faults: unknown[] = []
-    scope.start('broken', async () => body(), (error) => faults.push(error))
+    scope.run('broken', async () => body(), (error) => faults.push(error))
     await scope.settled()
     expect(faults).toEqual([new Error('boom')])
   })
@@ -53,7 +64,7 @@ describe('effect scope', () => {
   it('does not take the abort for a fault', async () => {
     const scope = new EffectScope()
     const faults: unknown[] = []
-    const abort = scope.start(
+    const abort = scope.run(
       'aborted',
       (signal) => new Promise<void>((_, reject) => signal.addEventListener('abort', () => reject(signal.reason))),
       (error) => faults.push(error),
@@ -67,8 +78,30 @@ describe('effect scope', () => {
     const scope = new EffectScope()
     const faults: string[] = []
     const alien = Object.assign(new Error('a library gave up'), { name: 'AbortError' })
-    scope.start('left hanging', () => Promise.reject(alien), (error) => faults.push(String(error)))
+    scope.run('left hanging', () => Promise.reject(alien), (error) => faults.push(String(error)))
     await scope.settled()
     expect(faults).toEqual(['AbortError: a library gave up'])
+  })
+
+  it('does not abort an effect that is already reporting', async () => {
+    const scope = new Scope()
+    const reported: string[] = []
+    let seen: AbortSignal | undefined
+    let abort = () => {}
+    abort = scope.start(
+      'done',
+      async (signal) => {
+        seen = signal
+        return 'outcome'
+      },
+      async (outcome) => {
+        abort()
+        reported.push(outcome)
+      },
+      () => {},
+    )
+    await scope.settled()
+    expect(reported).toEqual(['outcome'])
+    expect(seen?.aborted).toBe(false)
   })
 })

@@ -88,9 +88,7 @@ function present<T extends object>(fields: T): { [K in keyof T]: Exclude<T[K], u
 }
 
 const hex = (length: number): fc.Arbitrary<string> =>
-  fc
-    .array(fc.constantFrom(...'0123456789abcdef'), { minLength: length, maxLength: length })
-    .map((digits) => digits.join(''))
+  fc.bigInt({ min: 0n, max: 16n ** BigInt(length) - 1n }).map((n) => n.toString(16).padStart(length, '0'))
 
 export const anyAgentId: fc.Arbitrary<AgentId> = hex(16).map((digits) => AgentId.parse(`a${digits}`))
 export const anyBlobHash: fc.Arbitrary<BlobHash> = hex(64).map((digits) => BlobHash.parse(digits))
@@ -156,17 +154,23 @@ function replyOf(content: fc.Arbitrary<ContentBlock[]>, stop?: fc.Arbitrary<stri
     .map(([reply, more]) => ({ ...more, ...reply }))
 }
 
-export const anyReplyDraft: fc.Arbitrary<ReplyDraft> = anyReply.chain((reply) => draftOf(reply))
+export const anyReplyDraft: fc.Arbitrary<ReplyDraft> = draftOf(anyReply)
 
-function draftOf(reply: Reply): fc.Arbitrary<ReplyDraft> {
-  const { length } = reply.content
+function draftOf(anyReply: fc.Arbitrary<Reply>): fc.Arbitrary<ReplyDraft> {
   return fc
-    .record({
-      type: fc.constant('reply.received' as const),
-      requestId: optional(anyText),
-      concurrencySafe: fc.array(fc.boolean(), { minLength: length, maxLength: length }),
-    })
-    .map((draft) => ({ ...present(draft), reply }))
+    .tuple(
+      anyReply,
+      fc.record({
+        type: fc.constant('reply.received' as const),
+        requestId: optional(anyText),
+        concurrencySafe: fc.array(fc.boolean(), { minLength: 5, maxLength: 5 }),
+      }),
+    )
+    .map(([reply, draft]) => ({
+      ...present(draft),
+      reply,
+      concurrencySafe: draft.concurrencySafe.slice(0, reply.content.length),
+    }))
 }
 
 const anyToolResult: fc.Arbitrary<ToolResultBlock> = fc
@@ -219,83 +223,112 @@ const anyOutcome: fc.Arbitrary<AgentEventOf<'agent.ended'>['outcome']> = fc.oneo
     .map((by) => ({ kind: 'killed' as const, ...present(by) })),
 )
 
+const withType = <T extends string, F extends object>(
+  type: T,
+  fields: fc.Arbitrary<F>,
+): fc.Arbitrary<F & { readonly type: T }> => fields.map((known) => ({ ...known, type }))
+
 type Draft<T extends EventDraft['type']> = Extract<EventDraft, { type: T }>
 
 /** An arbitrary for every type of event, so that a new type does not compile without one. */
-const drafts: { readonly [T in EventDraft['type']]: fc.Arbitrary<Omit<Draft<T>, 'type'>> } = {
-  'agent.spawned': fc
-    .record({
-      agentId: anyAgentId,
-      depth: fc.nat(5),
-      parent: optional(fc.record({ agentId: anyAgentId, callId: anyCallId, toolUseId: anyText })),
-      plan: anyPlan,
-      session: optional(anyUnknownFields),
-    })
-    .map(present),
-  'agent.prepared': fc.record({ system: anyBlobHash, tools: anyBlobHash }),
-  'run.started': fc
-    .record({
-      run: anyPositive,
-      machine: anyPositive,
-      content: anyPrompt,
-      origin: anyOrigin,
-      maxTurns: optional(anyPositive),
-    })
-    .map(present),
-  'run.suspended': fc.record({ reason: fc.constantFrom('closed' as const, 'crashed' as const) }),
-  'run.resumed': fc
-    .record({
-      survivors: optional(anyCount),
-      acceptedDamage: optional(fc.array(fc.record({ from: anyCount, to: anyCount }), { maxLength: 2 })),
-    })
-    .map(present),
-  'agent.ended': fc
-    .record({
-      run: anyPositive,
-      status: fc.constantFrom('completed' as const, 'failed' as const, 'killed' as const),
-      outcome: anyOutcome,
-      turns: anyCount,
-      toolUses: anyCount,
-      usage: anyUsage,
-      totalUsage: anyUsage,
-      durationMs: anyCount,
-      denials: optional(fc.dictionary(anyName, anyPositive, { maxKeys: 2 })),
-    })
-    .map(present),
-  'agent.faulted': fc.record({ fault: anyFault }),
-  'kill.requested': fc.record({ by: anyText, reason: optional(anyText) }).map(present),
-  'agent.backgrounded': fc.record({ by: anyText }),
+const drafts: { readonly [T in EventDraft['type']]: fc.Arbitrary<Draft<T>> } = {
+  'agent.spawned': withType(
+    'agent.spawned',
+    fc
+      .record({
+        agentId: anyAgentId,
+        depth: fc.nat(5),
+        parent: optional(fc.record({ agentId: anyAgentId, callId: anyCallId, toolUseId: anyText })),
+        plan: anyPlan,
+        session: optional(anyUnknownFields),
+      })
+      .map(present),
+  ),
+  'agent.prepared': withType('agent.prepared', fc.record({ system: anyBlobHash, tools: anyBlobHash })),
+  'run.started': withType(
+    'run.started',
+    fc
+      .record({
+        run: anyPositive,
+        machine: anyPositive,
+        content: anyPrompt,
+        origin: anyOrigin,
+        maxTurns: optional(anyPositive),
+      })
+      .map(present),
+  ),
+  'run.suspended': withType(
+    'run.suspended',
+    fc.record({ reason: fc.constantFrom('closed' as const, 'crashed' as const) }),
+  ),
+  'run.resumed': withType(
+    'run.resumed',
+    fc
+      .record({
+        survivors: optional(anyCount),
+        acceptedDamage: optional(fc.array(fc.record({ from: anyCount, to: anyCount }), { maxLength: 2 })),
+      })
+      .map(present),
+  ),
+  'agent.ended': withType(
+    'agent.ended',
+    fc
+      .record({
+        run: anyPositive,
+        status: fc.constantFrom('completed' as const, 'failed' as const, 'killed' as const),
+        outcome: anyOutcome,
+        turns: anyCount,
+        toolUses: anyCount,
+        usage: anyUsage,
+        totalUsage: anyUsage,
+        durationMs: anyCount,
+        denials: optional(fc.dictionary(anyName, anyPositive, { maxKeys: 2 })),
+      })
+      .map(present),
+  ),
+  'agent.faulted': withType('agent.faulted', fc.record({ fault: anyFault })),
+  'kill.requested': withType(
+    'kill.requested',
+    fc.record({ by: anyText, reason: optional(anyText) }).map(present),
+  ),
+  'agent.backgrounded': withType('agent.backgrounded', fc.record({ by: anyText })),
   'reply.received': anyReplyDraft,
-  'request.failed': fc.record({ fault: anyFault, attempts: anyPositive }),
-  'call.started': fc
-    .record({
-      callId: anyCallId,
-      intent: optional(fc.dictionary(fc.string({ maxLength: 5 }), anyJson, { maxKeys: 2 })),
-      child: optional(fc.record({ agentId: anyAgentId, plan: anyPlan })),
-    })
-    .map(present),
-  'process.started': fc
-    .record({ callId: anyCallId, pid: anyPositive, startTime: optional(anyText) })
-    .map(present),
-  'call.ended': fc
-    .record({
-      callId: anyCallId,
-      outcome: fc.constantFrom('ok' as const, 'error' as const, 'denied' as const, 'interrupted' as const),
-      result: anyToolResult,
-      toolUseResult: optional(anyJson),
-      delivered: optional(fc.record({ agentId: anyAgentId, run: anyPositive })),
-      files: optional(fc.array(fc.record({ path: anyText, hash: fc.option(anyText) }), { maxLength: 2 })),
-    })
-    .map(present),
+  'request.failed': withType('request.failed', fc.record({ fault: anyFault, attempts: anyPositive })),
+  'call.started': withType(
+    'call.started',
+    fc
+      .record({
+        callId: anyCallId,
+        intent: optional(fc.dictionary(fc.string({ maxLength: 5 }), anyJson, { maxKeys: 2 })),
+        child: optional(fc.record({ agentId: anyAgentId, plan: anyPlan })),
+      })
+      .map(present),
+  ),
+  'process.started': withType(
+    'process.started',
+    fc.record({ callId: anyCallId, pid: anyPositive, startTime: optional(anyText) }).map(present),
+  ),
+  'call.ended': withType(
+    'call.ended',
+    fc
+      .record({
+        callId: anyCallId,
+        outcome: fc.constantFrom('ok' as const, 'error' as const, 'denied' as const, 'interrupted' as const),
+        result: anyToolResult,
+        toolUseResult: optional(anyJson),
+        delivered: optional(fc.record({ agentId: anyAgentId, run: anyPositive })),
+        files: optional(fc.array(fc.record({ path: anyText, hash: fc.option(anyText) }), { maxLength: 2 })),
+      })
+      .map(present),
+  ),
 }
 
 /** A draft of any type. Each is right for itself; one after the other they make no sense, see {@link plausibleHistory}. */
 export const anyEventDraft: fc.Arbitrary<EventDraft> = fc.oneof(
-  ...Object.entries(drafts).map(([type, fields]: [string, fc.Arbitrary<object>]) =>
+  ...Object.values(drafts).map((draft: fc.Arbitrary<EventDraft>) =>
     fc
-      .tuple(fields, type === 'reply.received' ? fc.constant({}) : anyUnknownFields)
-      // The table is typed by event type; iterating over it forgets which belongs to which.
-      .map(([known, more]) => ({ ...more, ...known, type }) as EventDraft),
+      .tuple(draft, anyUnknownFields)
+      .map(([known, more]): EventDraft => (known.type === 'reply.received' ? known : { ...more, ...known })),
   ),
 )
 
@@ -331,26 +364,25 @@ interface RunPlan {
 }
 
 const anyTurn: fc.Arbitrary<TurnPlan> = fc.record({
-  draft: replyOf(
-    fc
-      .tuple(
-        fc.array(anyContentBlock, { maxLength: 2 }),
-        fc.array(anyToolUse, { minLength: 1, maxLength: 3 }),
-      )
-      .map(([blocks, calls]) => [...blocks, ...calls]),
-    fc.constant('tool_use'),
-  ).chain(draftOf),
-  results: fc.array(
-    drafts['call.ended'].map((result) => ({ ...result, type: 'call.ended' as const })),
-    { minLength: 5, maxLength: 5 },
+  draft: draftOf(
+    replyOf(
+      fc
+        .tuple(
+          fc.array(anyContentBlock, { maxLength: 2 }),
+          fc.array(anyToolUse, { minLength: 1, maxLength: 3 }),
+        )
+        .map(([blocks, calls]) => [...blocks, ...calls]),
+      fc.constant('tool_use'),
+    ),
   ),
+  results: fc.array(drafts['call.ended'], { minLength: 3, maxLength: 3 }),
   marksStart: fc.boolean(),
   hasProcess: fc.boolean(),
 })
 
 const anyRun: fc.Arbitrary<RunPlan> = fc.record({
-  prompt: drafts['run.started'].map((prompt) => ({ ...prompt, type: 'run.started' as const })),
-  prepared: drafts['agent.prepared'].map((prepared) => ({ ...prepared, type: 'agent.prepared' as const })),
+  prompt: drafts['run.started'],
+  prepared: drafts['agent.prepared'],
   turns: fc.array(anyTurn, { maxLength: 3 }),
   goesToBackground: fc.boolean(),
   isInterrupted: fc.boolean(),
@@ -362,10 +394,12 @@ const anyRun: fc.Arbitrary<RunPlan> = fc.record({
     'kill.requested',
     'agent.faulted',
   ),
-  answer: replyOf(
-    anyText.map((text) => [{ type: 'text', text }]),
-    fc.constant('end_turn'),
-  ).chain(draftOf),
+  answer: draftOf(
+    replyOf(
+      anyText.map((text) => [{ type: 'text', text }]),
+      fc.constant('end_turn'),
+    ),
+  ),
   fault: anyFault,
 })
 
@@ -374,11 +408,7 @@ const anyRun: fc.Arbitrary<RunPlan> = fc.record({
  * takes every event of it, call ids and ends are right when it is encoded from an empty log on.
  */
 export const plausibleHistory: fc.Arbitrary<readonly EventDraft[]> = fc
-  .tuple(
-    drafts['agent.spawned'].map((spawned) => ({ ...spawned, type: 'agent.spawned' as const })),
-    fc.array(anyRun, { minLength: 1, maxLength: 3 }),
-    fc.boolean(),
-  )
+  .tuple(drafts['agent.spawned'], fc.array(anyRun, { minLength: 1, maxLength: 3 }), fc.boolean())
   .map(([spawned, runs, isOpen]) => {
     const history: EventDraft[] = [spawned]
     let seq = 1
@@ -416,8 +446,8 @@ function tellRun(
 
   // No limit of turns: the plan alone decides how long the run is.
   const { maxTurns: _, ...prompt } = plan.prompt
-  tell({ ...prompt, type: 'run.started', run: number, machine: MACHINE_VERSION })
-  tell({ ...plan.prepared, type: 'agent.prepared' })
+  tell({ ...prompt, run: number, machine: MACHINE_VERSION })
+  tell(plan.prepared)
   if (plan.goesToBackground) tell({ type: 'agent.backgrounded', by: 'user' })
   for (const turn of plan.turns) {
     for (const [i, call] of reply(turn.draft).entries()) {
@@ -431,7 +461,6 @@ function tellRun(
       if (result === undefined) throw new Error('every turn has results')
       tell({
         ...result,
-        type: 'call.ended',
         callId: call.callId,
         result: { ...result.result, tool_use_id: call.toolUseId },
       })

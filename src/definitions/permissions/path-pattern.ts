@@ -17,11 +17,17 @@ export interface PathBase {
 
 /** Does the pattern, read as an allow or a deny rule means it, cover the path (absolute, or relative to `cwd`)? */
 export function coversPath(pattern: string, path: string, base: PathBase, kind: RuleKind): boolean {
-  const names = namesOf(resolvePath(base.cwd, path)).map((name) => fold(name, kind))
-  const texts = bracesExpanded(pattern.trim())
+  // Folded before anything is compared, so that both sides are the same in every reading.
+  const whole = fold(pattern.trim(), kind)
+  const places = {
+    cwd: fold(base.cwd, kind),
+    home: base.home === undefined ? undefined : fold(base.home, kind),
+  }
+  const names = namesOf(resolvePath(places.cwd, fold(path, kind)))
+  const texts = bracesExpanded(whole)
   if (texts === undefined) return kind === 'deny'
-  return [pattern.trim(), ...texts].some((text) =>
-    readingsOf(text, base, kind).some((elements) =>
+  return [whole, ...texts].some((text) =>
+    readingsOf(text, places, kind).some((elements) =>
       matchesSequence(elements, names, isAnyDepth, (element, name) => matchesElement(element, name, kind)),
     ),
   )
@@ -69,16 +75,16 @@ function isAnyDepth(element: Element): boolean {
 }
 
 function matchesElement(element: Element, name: string, kind: RuleKind): boolean {
-  if ('name' in element) return fold(element.name, kind) === name
-  const glob = fold(element.glob, kind)
+  if ('name' in element) return element.name === name
+  const { glob } = element
   if (matchesWildcard(glob, name)) return true
   // `[…]` is a folder's name in many projects. To a deny rule it may also be a set of characters.
   return kind === 'deny' && glob.includes('[') && matchesWildcard(glob.replaceAll(/\[[^\]]*\]/gu, '?'), name)
 }
 
 /** Deny rules see through what file systems that ignore case, or normalise names, see through. */
-function fold(name: string, kind: RuleKind): string {
-  return kind === 'deny' ? name.normalize('NFC').toLowerCase() : name
+function fold(text: string, kind: RuleKind): string {
+  return kind === 'deny' ? text.normalize('NFC').toLowerCase() : text
 }
 
 function namesOf(path: string): readonly string[] {

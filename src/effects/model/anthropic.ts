@@ -15,7 +15,10 @@ import type { Model, ModelDelta, ModelRequest } from './model.ts'
 import { ModelError } from './model.ts'
 
 export interface AnthropicModelOptions {
-  /** Sent as `x-api-key`. Default: `ANTHROPIC_API_KEY`, unless `authToken` is given. Wins over a token. */
+  /**
+   * Sent as the SDK sends it, and to servers other than Anthropic's as `x-api-key`, too. Wins over a token.
+   * Default: `ANTHROPIC_API_KEY`, unless `authToken` is given.
+   */
   readonly apiKey?: string
   /** Sent as `authorization: Bearer`. Default: `ANTHROPIC_AUTH_TOKEN`. */
   readonly authToken?: string
@@ -240,7 +243,11 @@ async function connect(
     openTelemetry: false,
     // Its default writes debug lines to standard output, where they would mix with ours.
     logger: new Console(process.stderr),
-    ...(headers === undefined ? {} : { defaultHeaders: headers }),
+    defaultHeaders: {
+      // The SDK sends keys as bearer tokens, which servers written for its older versions do not look at.
+      ...(apiKey !== null && baseURL !== ANTHROPIC_URL && { 'x-api-key': apiKey }),
+      ...headers,
+    },
     ...(fetch === undefined ? {} : { fetch }),
   })
   return { client, eventsOf: (response, abort) => Stream.rawEvents(response, abort) }

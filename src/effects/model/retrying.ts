@@ -189,7 +189,10 @@ function attempt(
   const subscribed = model.stream(request, abort.signal).subscribe({
     next: take,
     error: (error: unknown) => fail(ModelError.from(error)),
-    complete: () => fail(endedWithoutMessage()),
+    complete: () => {
+      // Making an error costs more than all the rest of a request to a scripted model.
+      if (!over) fail(endedWithoutMessage())
+    },
   })
   subscription = subscribed
   // A model that answers while it is subscribed costs no timer.

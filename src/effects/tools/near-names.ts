@@ -27,15 +27,19 @@ function distanceOf(a: string, b: string): number {
   return stem(lowerA) === stem(lowerB) ? 1 : editDistance(lowerA, lowerB)
 }
 
-/** Levenshtein's distance, one row at a time. */
+/** Insertions, deletions, replacements and swaps of neighbours (`scr` for `src`) between two texts. */
 export function editDistance(a: string, b: string): number {
-  let row = Array.from({ length: b.length + 1 }, (_, column) => column)
+  let previous: readonly number[] = []
+  let row: readonly number[] = Array.from({ length: b.length + 1 }, (_, column) => column)
   for (let i = 1; i <= a.length; i++) {
     const next = [i]
     for (let j = 1; j <= b.length; j++) {
       const replaced = (row[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1)
-      next.push(Math.min(replaced, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1))
+      const isSwap = i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1]
+      const swapped = isSwap ? (previous[j - 2] ?? 0) + 1 : replaced
+      next.push(Math.min(replaced, swapped, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1))
     }
+    previous = row
     row = next
   }
   return row[b.length] ?? 0

@@ -9,9 +9,9 @@ import { interruptedResult } from './results.ts'
 export const drain: Effect<EffectInput> = async ({ agent, self }) => {
   await agent.scope.settled(self)
   const context = agent.run?.snapshot.context
-  if (context === undefined) return
+  if (context === undefined) return []
   const unanswered = context.calls.flatMap((call) => closeCall(agent, call.callId))
-  await agent.post(...unanswered, endOf(context, Math.round(agent.elapsedMs)))
+  return [...unanswered, endOf(context, Math.round(agent.elapsedMs))]
 }
 
 /** No call is left open: one that got no result of its own is told as interrupted. */

@@ -5,5 +5,5 @@ import type { Effect } from '../effect-logic.ts'
 export const prepare: Effect<EffectInput> = async ({ agent }) => {
   const { prepared, system, tools } = await agent.session.prepare(agent)
   agent.prepared = prepared
-  await agent.post({ type: 'agent.prepared', system, tools })
+  return [{ type: 'agent.prepared', system, tools }]
 }

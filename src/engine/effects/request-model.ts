@@ -30,20 +30,24 @@ export function requestModel(core: EngineCore): Effect<EffectInput> {
         (delta) => agent.delta(delta),
       )
       agent.addApiTime(core.clock.now() - startedAt)
-      await agent.post({
-        type: 'reply.received',
-        reply,
-        concurrencySafe: concurrencyOf(core, reply),
-        ...(requestId !== undefined && { requestId }),
-      })
+      return [
+        {
+          type: 'reply.received',
+          reply,
+          concurrencySafe: concurrencyOf(core, reply),
+          ...(requestId !== undefined && { requestId }),
+        },
+      ]
     } catch (error) {
       agent.addApiTime(core.clock.now() - startedAt)
       if (!ModelError.is(error) || signal.aborted) throw error
-      await agent.post({
-        type: 'request.failed',
-        fault: { code: error.code, message: error.message, retryable: error.retryable },
-        attempts: error.attempts,
-      })
+      return [
+        {
+          type: 'request.failed',
+          fault: { code: error.code, message: error.message, retryable: error.retryable },
+          attempts: error.attempts,
+        },
+      ]
     }
   }
 }

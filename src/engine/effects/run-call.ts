@@ -40,8 +40,7 @@ export function runCall(core: EngineCore): Effect<CallInput> {
     const block = agent.conversation.toolUse(callId)
     if (block === undefined) throw new Error(`call ${callId} is not in the conversation of agent ${agent.id}`)
     const started = agent.ledger.get(callId)?.started
-    const result = await resultOf(core, { agent, callId, block, signal, started })
-    await agent.post(result)
+    return [await resultOf(core, { agent, callId, block, signal, started })]
   }
 }
 

@@ -97,6 +97,9 @@ function projectionFrom(
   const rules: ReplyRules = { model, ids }
   let open = start.open
   let position = open.first
+  /** Messages of the exchanges that are over, in one row: a request copies it in one go. */
+  const row: RequestMessage[] = []
+  let inRow = 0
   /** Messages of the open exchange, as long as nothing is added to it. */
   let built: readonly RequestMessage[] | undefined
 
@@ -137,9 +140,9 @@ function projectionFrom(
   return {
     messages: () => {
       readUntil(conversation.length)
-      const messages: RequestMessage[] = []
-      for (const exchange of done.items()) messages.push(...exchange.messages)
-      messages.push(...openMessages())
+      for (const exchange of done.items(inRow)) row.push(...exchange.messages)
+      inRow = done.length
+      const messages = row.concat(openMessages())
       return readyToSend(messages, open.paused)
     },
     fork: (child) => {

@@ -172,7 +172,7 @@ describe('laws', () => {
         const narrowed = { ...held, deny: [...held.deny, ...rules('deny', text)] }
         expect(widthOf(asked, narrowed)).toBeLessThanOrEqual(widthOf(asked, held))
       }),
-      { numRuns: 500 },
+      { numRuns: 300 },
     )
   })
 
@@ -184,7 +184,7 @@ describe('laws', () => {
         const capped = { ...held, ceilings: [...held.ceilings, above] }
         expect(widthOf(asked, capped)).toBeLessThanOrEqual(widthOf(asked, held))
       }),
-      { numRuns: 500 },
+      { numRuns: 300 },
     )
   })
 
@@ -210,7 +210,7 @@ describe('laws', () => {
           expect(widthOf(asked, held)).toBeLessThanOrEqual(widthOf(asked, ancestor))
         }
       }),
-      { numRuns: 500 },
+      { numRuns: 300 },
     )
   })
 

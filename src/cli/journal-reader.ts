@@ -1,0 +1,89 @@
+/** Sessions as the journal keeps them, for the command line. */
+import { realpathSync } from 'node:fs'
+import { basename, join } from 'node:path'
+import { createFileStorage } from '../journal/file-storage.ts'
+import type { DamageItem, LogItem } from '../journal/log-items.ts'
+import { sessionPaths } from '../journal/paths.ts'
+import { readLog } from '../journal/read-log.ts'
+import { findSession, latestSession, listSessions } from '../journal/sessions.ts'
+import type { AgentId, SessionId } from '../machines/ids.ts'
+import { CliError } from './errors.ts'
+import type { LogEntry, SessionReader } from './session-reader.ts'
+
+const LINE_FEED = 0x0a
+
+/** Reads the sessions below `home` that belong to the project at `cwd`. */
+export function createJournalReader(home: string, cwd: string): SessionReader {
+  // Nothing is written through it; the durability has no meaning here.
+  const storage = createFileStorage({ durability: 'write' })
+  const project = realPath(cwd)
+
+  const subagents = async (folder: string): Promise<string[]> =>
+    (await storage.list(folder)).filter((name) => /^agent-.*\.jsonl$/.test(name)).map((name) => join(folder, name))
+
+  // Ids come from the journal itself or from events: they have been checked.
+  const pathsOf = (sessionId: string) => sessionPaths(home, project, sessionId as SessionId)
+
+  return {
+    list: () => listSessions(storage, home, project),
+    latest: async () => (await latestSession(storage, home, project))?.sessionId,
+    async find(idPrefix) {
+      const found = await findSession(storage, home, project, idPrefix)
+      if (found !== undefined) return found.sessionId
+      throw new CliError(`there is no session "${idPrefix}" of ${project} below ${home}; see troupe sessions`)
+    },
+    async logsOf(sessionId) {
+      const paths = pathsOf(sessionId)
+      return [paths.rootLog, ...(await subagents(paths.subagents))]
+    },
+    logOf: (sessionId, agentId) => pathsOf(sessionId).agentLog(agentId as AgentId),
+    async logsAt(path) {
+      if ((await storage.stat(path)) === undefined) {
+        throw new CliError(`there is no log at ${path}; see troupe sessions`)
+      }
+      if (basename(path).startsWith('agent-')) return [path]
+      return [path, ...(await subagents(join(path.replace(/\.jsonl$/, ''), 'subagents')))]
+    },
+    async *read(path) {
+      for await (const item of readLog(storage, path)) yield entryOf(item)
+    },
+    async lineAt(path, offset) {
+      let line = 1
+      let position = 0
+      for await (const bytes of storage.read(path)) {
+        const end = Math.min(bytes.length, offset - position)
+        for (let i = 0; i < end; i++) if (bytes[i] === LINE_FEED) line += 1
+        position += bytes.length
+        if (position >= offset) break
+      }
+      return line
+    },
+  }
+}
+
+function entryOf(item: LogItem): LogEntry {
+  const offset = item.from
+  switch (item.kind) {
+    case 'event':
+      return { kind: 'event', offset, recorded: item.recorded }
+    case 'foreign':
+      return { kind: 'foreign', offset, detail: `a line of type ${String(item.line['type'])}` }
+    case 'abandoned':
+      return { kind: 'abandoned', offset, detail: `${item.lines} line(s) of a reply that was cut off` }
+    case 'torn':
+      return { kind: 'torn', offset, detail: 'the last line is not whole' }
+    case 'damage':
+      return { kind: isLeftover(item) ? 'torn' : 'damage', offset, detail: item.detail }
+  }
+}
+
+/** What a torn write left in the middle of a file that was written on: nothing of ours is missing there. */
+const isLeftover = ({ missing, reason }: DamageItem): boolean => missing === 0 && reason !== 'repeat'
+
+function realPath(path: string): string {
+  try {
+    return realpathSync(path)
+  } catch {
+    return path
+  }
+}

@@ -1,0 +1,205 @@
+import picocolors from 'picocolors'
+import { describe, expect, it } from 'vitest'
+import { coloursFor } from '../../src/cli/colours.ts'
+import { displayWidth } from '../../src/cli/format.ts'
+import type { Output } from '../../src/cli/host.ts'
+import { createProgress, type Progress } from '../../src/cli/progress.ts'
+import { createVirtualClock, type VirtualClock } from '../../src/effects/virtual-clock.ts'
+import { AgentId, callId } from '../../src/machines/ids.ts'
+import { CHILD, createTeller, delegation, ROOT, SESSION, text } from './support/facts.ts'
+
+/** A terminal that understands what the tree uses: line feeds, cursor up, erase below. */
+function createTerminal(columns = 80) {
+  let lines: string[] = []
+  let frames = 0
+  let widest = 0
+  const output: Output = {
+    isTTY: true,
+    columns,
+    rows: 24,
+    write(written) {
+      frames += 1
+      // biome-ignore lint/suspicious/noControlCharactersInRegex: a terminal is made of control characters
+      for (const part of written.match(/\x1b\[\d+A|\x1b\[0J|[^\x1b\n]*\n/g) ?? []) {
+        if (part.endsWith('A')) lines = lines.slice(0, lines.length - Number.parseInt(part.slice(2), 10))
+        else if (part.endsWith('\n')) lines.push(part.slice(0, -1))
+      }
+      widest = Math.max(widest, ...lines.map(displayWidth))
+    },
+  }
+  return {
+    output,
+    get lines() {
+      return lines
+    },
+    get frames() {
+      return frames
+    },
+    get widest() {
+      return widest
+    },
+  }
+}
+
+function create(columns?: number) {
+  const { facts, root, child } = delegation()
+  const clock: VirtualClock = createVirtualClock(facts[0]?.at)
+  const terminal = createTerminal(columns)
+  const progress: Progress = createProgress({
+    style: 'tree',
+    output: terminal.output,
+    clock,
+    colours: picocolors.createColors(false),
+    cwd: '/project',
+  })
+  return { facts, root, child, clock, terminal, progress }
+}
+
+describe('the tree', () => {
+  it('shows each agent with its tools, tokens and last activity', () => {
+    const { facts, clock, terminal, progress } = create()
+    for (const fact of facts.slice(0, 9)) progress.event(fact)
+    clock.advance(200)
+    expect(terminal.lines).toEqual([
+      '● main  1 tool · 120 tokens · 0.2 s · Agent Explore: list files',
+      '└─ ● Explore list files  1 tool · 120 tokens · 0.1 s · Bash ls',
+    ])
+  })
+
+  it('shows how a child ended while the root goes on', () => {
+    const { facts, clock, terminal, progress } = create()
+    for (const fact of facts.slice(0, 13)) progress.event(fact)
+    clock.advance(1000)
+    expect(terminal.lines[1]).toBe('└─ ✔ Explore list files  1 tool · 240 tokens · 0.1 s')
+  })
+
+  it('draws branches so that siblings and cousins can be told apart', () => {
+    const { facts, clock, terminal, progress } = create()
+    const teller = createTeller()
+    const birth = (id: string, depth: number, parent: AgentId) =>
+      teller.agent(AgentId.parse(id)).spawned({
+        kind: 'Explore',
+        description: id.slice(-2),
+        depth,
+        parent: { agentId: parent, callId: callId(1, 4, 0), toolUseId: id },
+      })
+    for (const fact of facts.slice(0, 6)) progress.event(fact)
+    progress.event(birth('a0000000000000002', 1, ROOT))
+    progress.event(birth('a0000000000000003', 2, CHILD))
+    clock.advance(1)
+    expect(terminal.lines.map((line) => line.replace(/ {2}.*/, ''))).toEqual([
+      '● main',
+      '├─ ● Explore list files',
+      '│',
+      '└─ ● Explore 02',
+    ])
+  })
+
+  it('is drawn at most ten times a second, however much happens', () => {
+    const { facts, clock, terminal, progress } = create()
+    for (const fact of facts.slice(0, 4)) progress.event(fact)
+    for (let i = 0; i < 1000; i++) {
+      progress.event({ kind: 'delta', sessionId: SESSION, agentId: ROOT, delta: { type: 'text', index: 0, text: 'x' } })
+      clock.advance(1)
+    }
+    expect(terminal.frames).toBeLessThanOrEqual(11)
+    expect(terminal.frames).toBeGreaterThan(8)
+    expect(terminal.lines[0]).toContain('writing')
+  })
+
+  it('goes on counting seconds while nothing happens', () => {
+    const { facts, clock, terminal, progress } = create()
+    for (const fact of facts.slice(0, 4)) progress.event(fact)
+    clock.advance(61_000)
+    expect(terminal.lines[0]).toMatch(/1 min 0[01] s/)
+  })
+
+  it('lets a line stand above it', () => {
+    const { facts, clock, terminal, progress } = create()
+    for (const fact of facts.slice(0, 4)) progress.event(fact)
+    clock.advance(100)
+    progress.line('troupe: something')
+    expect(terminal.lines.map((line) => line.slice(0, 17))).toEqual(['troupe: something', '● main  1 tool · '])
+  })
+
+  it('is gone without a trace when it stops, and stays so', () => {
+    const { facts, clock, terminal, progress } = create()
+    for (const fact of facts) progress.event(fact)
+    clock.advance(100)
+    progress.stop()
+    progress.stop()
+    expect(terminal.lines).toEqual([])
+    for (const fact of facts) progress.event(fact)
+    clock.advance(10_000)
+    expect(terminal.lines).toEqual([])
+    expect(clock.pending).toBe(0)
+  })
+
+  it('never wraps: no row is wider than the terminal, whatever agents say', () => {
+    const { facts, child, clock, terminal, progress } = create(40)
+    for (const fact of facts.slice(0, 5)) progress.event(fact)
+    progress.event(
+      child.spawned({
+        kind: 'Explore',
+        description: '調べる 全部 '.repeat(9),
+        parent: { agentId: ROOT, callId: callId(1, 4, 0), toolUseId: 'toolu_1' },
+      }),
+    )
+    progress.event(child.event({ type: 'run.suspended', reason: 'closed' }))
+    clock.advance(100)
+    expect(terminal.widest).toBeLessThan(40)
+    expect(terminal.lines).toHaveLength(2)
+  })
+
+  it('counts the agents that it has no room for', () => {
+    const { facts, clock, terminal, progress } = create()
+    const teller = createTeller()
+    for (const fact of facts.slice(0, 5)) progress.event(fact)
+    for (let i = 0; i < 40; i++) {
+      const agent = teller.agent(AgentId.parse(`a${String(i).padStart(16, '0')}`))
+      if (agent.agentId === ROOT) continue
+      progress.event(
+        agent.spawned({ kind: 'Explore', parent: { agentId: ROOT, callId: callId(1, 4, 0), toolUseId: `t${i}` } }),
+      )
+    }
+    clock.advance(100)
+    expect(terminal.lines).toHaveLength(16)
+    expect(terminal.lines.at(-1)).toMatch(/… and 25 more agents/)
+  })
+
+  it('gives no control character of an agent to the terminal', () => {
+    const { facts, child, clock, terminal, progress } = create()
+    for (const fact of facts.slice(0, 7)) progress.event(fact)
+    progress.event(child.replies([text('x'), { type: 'tool_use', id: 't', name: 'Bash', input: { command: '\x1b[2J\nrm\u202e' } }]))
+    clock.advance(100)
+    expect(terminal.lines[1]).toMatch(/· Bash rm$/)
+  })
+})
+
+describe('the totals', () => {
+  it('are of the run that is on', () => {
+    const { facts, root, progress } = create()
+    for (const fact of facts) progress.event(fact)
+    expect(progress.totals()).toBe('2 agents, 4 turns, 2 tool calls')
+    progress.event(root.started('next', { run: 2 }))
+    progress.event(root.replies([text('done')]))
+    expect(progress.totals()).toBe('1 agent, 1 turn, 0 tool calls')
+  })
+})
+
+describe('colours', () => {
+  const terminal = { isTTY: true, columns: 80, rows: 24, write: () => {} }
+  const painted = (output: Output, env: Record<string, string>) => coloursFor(output, env).red('x') !== 'x'
+
+  it.each([
+    [true, 'on a terminal', terminal, {}],
+    [false, 'when NO_COLOR is set', terminal, { NO_COLOR: '1' }],
+    [true, 'when NO_COLOR is empty', terminal, { NO_COLOR: '' }],
+    [false, 'on a dumb terminal', terminal, { TERM: 'dumb' }],
+    [false, 'in a pipe', { ...terminal, isTTY: false }, {}],
+    [true, 'in a pipe when they are forced', { ...terminal, isTTY: false }, { FORCE_COLOR: '1' }],
+    [false, 'when they are forced and forbidden', terminal, { FORCE_COLOR: '1', NO_COLOR: '1' }],
+  ])('are there (%s) %s', (expected, _, output, env: Record<string, string>) => {
+    expect(painted(output, env)).toBe(expected)
+  })
+})

@@ -1,0 +1,193 @@
+import { mkdir, utimes } from 'node:fs/promises'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { type GlobInput, globTool } from '../../../src/effects/tools/glob.ts'
+import { type GrepInput, grepTool } from '../../../src/effects/tools/grep.ts'
+import { parseGrepLines, showGrepLine } from '../../../src/effects/tools/grep-output.ts'
+import { createWorkbench, type Workbench } from './workbench.ts'
+
+let bench: Workbench
+beforeAll(async () => {
+  bench = await createWorkbench()
+  const files: Readonly<Record<string, string>> = {
+    'README.md': '# needle\nneedle again\n',
+    'src/a.ts': 'before\nconst needle = 1\nafter\n',
+    'src/deep/b.js': 'NEEDLE\n',
+    'src/with:colon.ts': 'x needle: y\n',
+    'src/crlf.txt': 'crlf needle\r\n',
+    '.hidden/c.ts': 'needle\n',
+    '.git/config': 'needle\n',
+  }
+  const start = Date.UTC(2030, 0, 1) / 1000
+  let age = 0
+  for (const [path, content] of Object.entries(files)) {
+    const time = start - age++ * 60
+    await utimes(await bench.put(path, content), time, time)
+  }
+})
+afterAll(() => bench.dispose())
+
+const grep = (input: GrepInput) => bench.call(grepTool, input)
+const glob = (input: GlobInput) => bench.call(globTool, input)
+
+describe('Grep', () => {
+  it('shows lines as path:line:text, in the order of paths, relative to the working directory', async () => {
+    expect(await grep({ pattern: 'needle', output_mode: 'content' })).toEqual({
+      content: [
+        '.hidden/c.ts:1:needle',
+        'README.md:1:# needle',
+        'README.md:2:needle again',
+        'src/a.ts:2:const needle = 1',
+        'src/crlf.txt:1:crlf needle',
+        'src/with:colon.ts:1:x needle: y',
+      ].join('\n'),
+      structured: expect.objectContaining({ mode: 'content', numFiles: 5, numLines: 6 }),
+    })
+  })
+
+  it('names files by default', async () => {
+    expect(await grep({ pattern: 'needle', path: 'src' })).toEqual({
+      content: 'Found 3 files\nsrc/a.ts\nsrc/crlf.txt\nsrc/with:colon.ts',
+      structured: {
+        mode: 'files_with_matches',
+        filenames: ['src/a.ts', 'src/crlf.txt', 'src/with:colon.ts'],
+        numFiles: 3,
+      },
+    })
+  })
+
+  it('counts', async () => {
+    expect(await grep({ pattern: 'needle', output_mode: 'count', glob: '*.md' })).toMatchObject({
+      content: 'Found 2 matching lines in 1 file\nREADME.md:2',
+      structured: { numMatches: 2, numFiles: 1 },
+    })
+  })
+
+  it.each<[string, Omit<GrepInput, 'pattern' | 'output_mode'>, string]>([
+    [
+      'context before and after',
+      { '-B': 1, '-A': 1 },
+      'src/a.ts-1-before\nsrc/a.ts:2:const needle = 1\nsrc/a.ts-3-after',
+    ],
+    [
+      'context on both sides',
+      { '-C': 1 },
+      'src/a.ts-1-before\nsrc/a.ts:2:const needle = 1\nsrc/a.ts-3-after',
+    ],
+    ['no line numbers', { '-n': false }, 'src/a.ts:const needle = 1'],
+  ])('shows %s', async (_, more, content) => {
+    expect(
+      (await grep({ pattern: 'needle', output_mode: 'content', path: 'src/a.ts', ...more })).content,
+    ).toBe(content)
+  })
+
+  it.each<[string, Omit<GrepInput, 'output_mode'>, string]>([
+    ['case', { pattern: 'needle', '-i': true, glob: '*.js' }, 'src/deep/b.js:1:NEEDLE'],
+    ['file type', { pattern: 'needle', type: 'md', head_limit: 1 }, 'README.md:1:# needle'],
+    [
+      'several globs',
+      { pattern: 'again|colon|y$', glob: '*.{md,txt} src/w*' },
+      'README.md:2:needle again\nsrc/with:colon.ts:1:x needle: y',
+    ],
+    ['a pattern that looks like a flag', { pattern: '--version' }, 'No matches found'],
+    [
+      'lines that span',
+      { pattern: 'before.*after', multiline: true },
+      'src/a.ts:1:before\nsrc/a.ts:2:const needle = 1\nsrc/a.ts:3:after',
+    ],
+    ['one file', { pattern: 'needle', path: 'README.md', head_limit: 1 }, 'README.md:1:# needle'],
+  ])('minds %s', async (_, input, content) => {
+    expect((await grep({ output_mode: 'content', ...input })).content).toBe(content)
+  })
+
+  it('names files outside of the working directory in full', async () => {
+    const path = await bench.put('../outside/o.txt', 'needle')
+    expect((await grep({ pattern: 'needle', path: '../outside', output_mode: 'content' })).content).toBe(
+      `${path}:1:needle`,
+    )
+  })
+
+  it('cuts long lines and long results, and says so', async () => {
+    await bench.put('many/long.txt', `${'y'.repeat(3000)}\n`.repeat(200))
+    const { content } = await grep({ pattern: 'y', path: 'many', output_mode: 'content' })
+    expect(String(content).length).toBeLessThan(41_000)
+    expect(content).toMatch(
+      /… \[cut, 3000 characters]\n\[\d+ more lines not shown\. Make the search narrower\.]$/,
+    )
+  })
+
+  it.each<[string, GrepInput, RegExp]>([
+    ['a bad expression', { pattern: 'a(b' }, /not a valid regular expression[\s\S]*unclosed group/],
+    ['a line end without multiline', { pattern: 'a\nb' }, /Set multiline/],
+    ['a missing path', { pattern: 'a', path: 'scr' }, /scr does not exist\. Did you mean .*src\?/],
+    ['an unknown type', { pattern: 'a', type: 'klingon' }, /unrecognized file type: klingon/],
+    ['a bad glob', { pattern: 'a', glob: '[' }, /could not be done: .*glob/],
+    ['the kernel', { pattern: 'a', path: '/proc/self' }, /belongs to the kernel/],
+  ])('refuses %s in words that help', async (_, input, message) => {
+    const output = await grep(input)
+    expect(output.isError).toBe(true)
+    expect(output.content).toMatch(message)
+  })
+
+  it('is ended by an interrupt', async () => {
+    const output = await bench.call(grepTool, { pattern: 'x' }, { signal: AbortSignal.abort() })
+    expect(output).toEqual({ content: 'Interrupted. The search was ended.', isError: true })
+  })
+
+  it('leaves out a last line that was cut in the middle', () => {
+    const lines = parseGrepLines({ text: './a\x001:whole\n./a\x002:ha', cut: 'size' }, 'content')
+    expect(lines.map((line) => showGrepLine(line, 'content', true))).toEqual(['a:1:whole'])
+  })
+})
+
+describe('Glob', () => {
+  it('names files, the last modified first', async () => {
+    const { content, structured } = await glob({ pattern: '**/*.ts' })
+    expect(content).toBe('src/a.ts\nsrc/with:colon.ts\n.hidden/c.ts')
+    expect(structured).toEqual({
+      filenames: ['src/a.ts', 'src/with:colon.ts', '.hidden/c.ts'],
+      numFiles: 3,
+      truncated: false,
+      durationMs: expect.any(Number),
+    })
+  })
+
+  it.each<[string, GlobInput, string]>([
+    ['a plain name in every folder', { pattern: 'b.js' }, 'src/deep/b.js'],
+    ['a pattern from a folder', { pattern: '*.ts', path: 'src' }, 'src/a.ts\nsrc/with:colon.ts'],
+    ['a slash as counting from the folder', { pattern: 'src/*.txt' }, 'src/crlf.txt'],
+    ['a leading ./', { pattern: './src/*.txt' }, 'src/crlf.txt'],
+    ['braces', { pattern: 'src/**/*.{js,txt}' }, 'src/deep/b.js\nsrc/crlf.txt'],
+    ['a climb', { pattern: '../src/*.txt', path: 'src' }, 'src/crlf.txt'],
+    ['nothing of version control', { pattern: '**/config' }, 'No files found'],
+  ])('understands %s', async (_, input, content) => {
+    expect((await glob(input)).content).toBe(content)
+  })
+
+  it('understands an absolute pattern', async () => {
+    expect((await glob({ pattern: `${bench.cwd}/src/**/*.js` })).content).toBe('src/deep/b.js')
+    expect((await glob({ pattern: join(bench.cwd, 'src/a.ts') })).content).toBe('src/a.ts')
+  })
+
+  it('names at most a hundred and says that there are more', async () => {
+    await mkdir(join(bench.cwd, 'crowd'))
+    await Promise.all(Array.from({ length: 105 }, (_, n) => bench.put(`crowd/${n}.x`, '')))
+    const { content, structured } = await glob({ pattern: 'crowd/*.x' })
+    expect(structured).toMatchObject({ numFiles: 100, truncated: true })
+    expect(content).toMatch(
+      /\n\[Only the 100 files modified last\. Make the pattern narrower to see others\.]$/,
+    )
+  })
+
+  it.each<[string, GlobInput, RegExp]>([
+    ['a file as folder', { pattern: '*', path: 'README.md' }, /is a file\. Give a folder/],
+    ['a missing folder', { pattern: '*', path: 'sr' }, /does not exist\. Did you mean .*src\?/],
+    ['a negation', { pattern: '!*.ts' }, /cannot begin with "!"/],
+    ['a climb after a wildcard', { pattern: '*/../x' }, /Use path/],
+    ['a bad pattern', { pattern: '[a' }, /could not be done/],
+  ])('refuses %s in words that help', async (_, input, message) => {
+    const output = await glob(input)
+    expect(output.isError).toBe(true)
+    expect(output.content).toMatch(message)
+  })
+})
