@@ -20,5 +20,12 @@ if (!existsSync(program)) {
 }
 
 const question = 'where is the lock of a session taken over when its owner is dead?'
-process.argv = [process.execPath, fileURLToPath(program), '-p', '--default-prompt', question, ...process.argv.slice(2)]
+process.argv = [
+  process.execPath,
+  fileURLToPath(program),
+  '-p',
+  '--default-prompt',
+  question,
+  ...process.argv.slice(2),
+]
 await import(program.href)

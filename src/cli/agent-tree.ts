@@ -83,7 +83,12 @@ export function createAgentTree(cwd: string): AgentTree {
       case 'run.started':
         // The view is of one run of the root: what earlier ones did is in their logs.
         if (node.parentId === undefined) forgetDescendants(node)
-        Object.assign(node, { status: 'running', startedAt: at, endedAt: undefined, lastActivity: 'starting' })
+        Object.assign(node, {
+          status: 'running',
+          startedAt: at,
+          endedAt: undefined,
+          lastActivity: 'starting',
+        })
         Object.assign(node, { turns: 0, toolUses: 0, tokens: 0 })
         return `starts: ${oneLine(typeof event.content === 'string' ? event.content : node.description, 80)}`
       case 'reply.received': {
@@ -93,12 +98,13 @@ export function createAgentTree(cwd: string): AgentTree {
         const calls = event.reply.content
           .filter(isToolUse)
           .map((block) => describeCall(block.name, block.input, cwd))
-        if (calls.length === 0) node.lastActivity = 'answered'
-        else node.lastActivity = calls.length === 1 ? (calls[0] ?? '') : `${calls[0]} and ${calls.length - 1} more`
-        return calls.length === 0 ? undefined : calls.join(', ')
+        node.lastActivity = calls.length === 0 ? 'answered' : someOf(calls, 1)
+        return calls.length === 0 ? undefined : someOf(calls)
       }
       case 'call.ended':
-        return event.outcome === 'ok' ? undefined : `call ${event.outcome}: ${resultLine(event.result.content)}`
+        return event.outcome === 'ok'
+          ? undefined
+          : `call ${event.outcome}: ${resultLine(event.result.content)}`
       case 'request.failed':
         return `no reply after ${event.attempts} attempts: ${oneLine(event.fault.message, 160)}`
       case 'agent.faulted':
@@ -115,7 +121,8 @@ export function createAgentTree(cwd: string): AgentTree {
       case 'agent.ended':
         node.status = event.status
         node.endedAt = at
-        node.lastActivity = event.outcome.kind === 'limit' ? `limit of ${event.outcome.limit} reached` : event.outcome.kind
+        node.lastActivity =
+          event.outcome.kind === 'limit' ? `limit of ${event.outcome.limit} reached` : event.outcome.kind
         return node.lastActivity
       case 'agent.spawned':
       case 'agent.prepared':
@@ -165,6 +172,11 @@ export function createAgentTree(cwd: string): AgentTree {
       return ordered
     },
   }
+}
+
+function someOf(calls: readonly string[], shown = 3): string {
+  const more = calls.length - shown
+  return `${calls.slice(0, shown).join(', ')}${more > 0 ? ` and ${more} more` : ''}`
 }
 
 function resultLine(content: unknown): string {

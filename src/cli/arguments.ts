@@ -94,9 +94,10 @@ export function parseArguments(argv: readonly string[], version: string): Parsed
     parsed = result
   })
   // A subcommand is the first word; after a flag the same word is a prompt ("troupe -p log").
-  if (COMMANDS[argv[0] ?? ''] !== undefined || isHelp(argv)) addCommands(program, (result) => {
-    parsed = result
-  })
+  if (COMMANDS[argv[0] ?? ''] !== undefined || isHelp(argv))
+    addCommands(program, (result) => {
+      parsed = result
+    })
   for (const command of [program, ...program.commands]) {
     command.exitOverride().configureOutput({ writeOut: (text) => (printed += text), writeErr: () => {} })
   }
@@ -132,7 +133,9 @@ function createProgram(version: string, done: (parsed: Parsed) => void): Command
     .option('--verbose', 'without a terminal: report progress on standard error')
     .option('--model <model>', 'sonnet, opus, haiku, a full model id, or offline')
     .addOption(
-      new Option('--permission-mode <mode>', 'what agents may do without being asked').choices(PERMISSION_MODES),
+      new Option('--permission-mode <mode>', 'what agents may do without being asked').choices(
+        PERMISSION_MODES,
+      ),
     )
     .option(
       '--allowedTools, --allowed-tools <rules...>',
@@ -144,10 +147,14 @@ function createProgram(version: string, done: (parsed: Parsed) => void): Command
     .option('--system-prompt <text>', 'replaces the system prompt')
     .option('--append-system-prompt <text>', 'is added to the system prompt')
     .addOption(
-      new Option('--session-id <uuid>', 'id of the new session').argParser(sessionId).conflicts(['resume', 'continue']),
+      new Option('--session-id <uuid>', 'id of the new session')
+        .argParser(sessionId)
+        .conflicts(['resume', 'continue']),
     )
     .addOption(
-      new Option('-r, --resume <id>', 'go on with this session; the start of its id is enough').conflicts('continue'),
+      new Option('-r, --resume <id>', 'go on with this session; the start of its id is enough').conflicts(
+        'continue',
+      ),
     )
     .option('-c, --continue', 'go on with the latest session of this directory')
     .addOption(
@@ -237,7 +244,13 @@ function runArguments(words: readonly string[], options: RunOptionValues): RunAr
   }
 }
 
-function sessionChoice({ sessionId, resume, continue: latest, takeOver, acceptDamage }: RunOptionValues): SessionChoice {
+function sessionChoice({
+  sessionId,
+  resume,
+  continue: latest,
+  takeOver,
+  acceptDamage,
+}: RunOptionValues): SessionChoice {
   if (resume !== undefined) return { kind: 'resume', id: resume }
   if (latest) return { kind: 'latest' }
   if (takeOver || acceptDamage) {

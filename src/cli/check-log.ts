@@ -79,7 +79,8 @@ export async function checkLog(
     }
     state = foldAgent(state, event)
     if (event.type === 'run.suspended') isSuspended = true
-    else if (event.type === 'run.resumed' || event.type === 'run.started' || event.type === 'agent.ended') isSuspended = false
+    else if (event.type === 'run.resumed' || event.type === 'run.started' || event.type === 'agent.ended')
+      isSuspended = false
     events += 1
     position = lastLine(entry.recorded)
   }
@@ -98,7 +99,8 @@ function whyImpossible(state: AgentState, event: AgentEvent, delivered: Set<stri
     if (event.type === 'agent.ended') {
       const folded = endOf(state.run.context, event.durationMs)
       for (const key of ['status', 'turns', 'toolUses'] as const) {
-        if (event[key] !== folded[key]) return `its end says ${key} ${event[key]}, its events say ${folded[key]}`
+        if (event[key] !== folded[key])
+          return `its end says ${key} ${event[key]}, its events say ${folded[key]}`
       }
     }
   }

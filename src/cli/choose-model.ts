@@ -41,7 +41,10 @@ export function chooseModel(flag: string | undefined, env: Env): ModelChoice {
 }
 
 /** Makes the model of a choice. */
-export function openModel(choice: ModelChoice, host: Pick<Host, 'anthropicModel' | 'offlineModel'>): Promise<Model> {
+export function openModel(
+  choice: ModelChoice,
+  host: Pick<Host, 'anthropicModel' | 'offlineModel'>,
+): Promise<Model> {
   if (choice.kind === 'anthropic') return host.anthropicModel()
   return host.offlineModel(choice.paceMs === undefined ? {} : { paceMs: choice.paceMs })
 }

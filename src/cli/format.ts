@@ -71,7 +71,8 @@ export function oneLine(text: string, width = Number.POSITIVE_INFINITY): string 
 export const firstLine = (text: string): string => text.split('\n').find((line) => line.trim() !== '') ?? ''
 
 const graphemes = new Intl.Segmenter(undefined, { granularity: 'grapheme' })
-const WIDE = /^(?:[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6]|\p{Emoji_Presentation}|\p{Extended_Pictographic}\ufe0f)/u
+const WIDE =
+  /^(?:[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6]|\p{Emoji_Presentation}|\p{Extended_Pictographic}\ufe0f)/u
 
 const widthOf = (grapheme: string): number => (WIDE.test(grapheme) ? 2 : 1)
 

@@ -19,7 +19,9 @@ export function createJournalReader(home: string, cwd: string): SessionReader {
   const project = realPath(cwd)
 
   const subagents = async (folder: string): Promise<string[]> =>
-    (await storage.list(folder)).filter((name) => /^agent-.*\.jsonl$/.test(name)).map((name) => join(folder, name))
+    (await storage.list(folder))
+      .filter((name) => /^agent-.*\.jsonl$/.test(name))
+      .map((name) => join(folder, name))
 
   // Ids come from the journal itself or from events: they have been checked.
   const pathsOf = (sessionId: string) => sessionPaths(home, project, sessionId as SessionId)

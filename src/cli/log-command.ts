@@ -58,13 +58,19 @@ async function* oneAgent(logs: readonly string[], idPrefix: string, reader: Sess
   const prefix = `agent-${idPrefix.replace(/^agent-/, '')}`
   const found = logs.filter((path) => basename(path).startsWith(prefix))
   const [log, other] = found.length > 0 ? found : await rootCalled(idPrefix, logs, reader)
-  if (log === undefined) throw new CliError(`no agent of this session has an id that begins with ${idPrefix}; see troupe log`)
-  if (other !== undefined) throw new CliError(`several agents have an id that begins with ${idPrefix}; give more of it`)
+  if (log === undefined)
+    throw new CliError(`no agent of this session has an id that begins with ${idPrefix}; see troupe log`)
+  if (other !== undefined)
+    throw new CliError(`several agents have an id that begins with ${idPrefix}; give more of it`)
   yield* mergeLogs(log, { read: (path) => reader.read(path), childLog: () => undefined })
 }
 
 /** The root's log has the name of the session; its agent id is in its first line. `main` is understood as well. */
-async function rootCalled(idPrefix: string, logs: readonly string[], reader: SessionReader): Promise<string[]> {
+async function rootCalled(
+  idPrefix: string,
+  logs: readonly string[],
+  reader: SessionReader,
+): Promise<string[]> {
   const [root] = logs
   if (root === undefined) return []
   if (idPrefix === 'main') return [root]

@@ -55,7 +55,8 @@ export async function* mergeLogs(path: string, source: LogSource): AsyncGenerato
   }
 }
 
-const timeOf = (entry: LogEntry): number | undefined => (entry.kind === 'event' ? entry.recorded.at : undefined)
+const timeOf = (entry: LogEntry): number | undefined =>
+  entry.kind === 'event' ? entry.recorded.at : undefined
 
 function childStartedBy(entry: LogEntry): string | undefined {
   if (entry.kind !== 'event' || entry.recorded.event.type !== 'call.started') return undefined
@@ -65,7 +66,8 @@ function childStartedBy(entry: LogEntry): string | undefined {
 function earliest(readers: readonly Reader[]): Reader | undefined {
   let best: Reader | undefined
   for (const reader of readers) {
-    if (best === undefined || reader.at < best.at || (reader.at === best.at && reader.depth > best.depth)) best = reader
+    if (best === undefined || reader.at < best.at || (reader.at === best.at && reader.depth > best.depth))
+      best = reader
   }
   return best
 }

@@ -6,7 +6,7 @@
  *   P2  A line that is written while the tree stands is above it afterwards, whole.
  *   P3  After `stop` the terminal is as if the tree had never been there.
  */
-import type { Clock, CancelTimer } from '../effects/clock.ts'
+import type { CancelTimer, Clock } from '../effects/clock.ts'
 import type { EngineEvent } from '../engine/api.ts'
 import { type AgentNode, createAgentTree } from './agent-tree.ts'
 import type { Colours } from './colours.ts'
@@ -83,7 +83,9 @@ export function createProgress({ style, output, clock, colours, cwd }: ProgressO
       if (style === 'lines' && step !== undefined) {
         const at = Number.isNaN(step.at) ? clock.now() : step.at
         const seconds = `${(Math.max(0, at - began) / 1000).toFixed(1)}s`.padStart(7)
-        output.write(`${seconds} ${'  '.repeat(step.node.depth)}${nameOf(step.node)}: ${oneLine(step.text)}\n`)
+        output.write(
+          `${seconds} ${'  '.repeat(step.node.depth)}${nameOf(step.node)}: ${oneLine(step.text)}\n`,
+        )
       }
       if (!stopped && tree.size > 0) schedule(Math.max(0, drawnAt + FRAME_MS - clock.now()))
     },
@@ -102,11 +104,18 @@ export function createProgress({ style, output, clock, colours, cwd }: ProgressO
     },
     totals() {
       const nodes = tree.nodes()
-      const sum = (of: (node: AgentNode) => number): number => nodes.reduce((total, node) => total + of(node), 0)
+      const sum = (of: (node: AgentNode) => number): number =>
+        nodes.reduce((total, node) => total + of(node), 0)
       return [
         counted(nodes.length, 'agent'),
-        counted(sum((node) => node.turns), 'turn'),
-        counted(sum((node) => node.toolUses), 'tool call'),
+        counted(
+          sum((node) => node.turns),
+          'turn',
+        ),
+        counted(
+          sum((node) => node.toolUses),
+          'tool call',
+        ),
       ].join(', ')
     },
   }
@@ -162,7 +171,7 @@ function renderRow(node: AgentNode, lead: string, { now, width, colours }: Canva
   const facts = [
     counted(node.toolUses, 'tool'),
     `${formatCount(node.tokens)} tokens`,
-    formatDuration((node.endedAt ?? now) - node.startedAt),
+    formatDuration(Math.max(0, (node.endedAt ?? now) - node.startedAt)),
     ...(node.status === 'completed' ? [] : [node.lastActivity]),
   ].join(' · ')
   const head = `${lead}${mark} ${name}`
@@ -170,7 +179,7 @@ function renderRow(node: AgentNode, lead: string, { now, width, colours }: Canva
   const aboutShown = oneLine(about, Math.max(0, room - 1))
   const aboutText = aboutShown === '' ? '' : ` ${aboutShown}`
   const factsText = oneLine(facts, Math.max(0, room - displayWidth(aboutText) - 2))
-  return `${colours.dim(lead)}${paint(mark)} ${colours.bold(name)}${aboutText}${factsText === '' ? '' : `  ${colours.dim(factsText)}`}`
+  return `${lead === '' ? '' : colours.dim(lead)}${paint(mark)} ${colours.bold(name)}${aboutText}${factsText === '' ? '' : `  ${colours.dim(factsText)}`}`
 }
 
 function markOf({ status }: AgentNode, colours: Colours): { mark: string; paint: (text: string) => string } {

@@ -19,17 +19,24 @@ export async function readPrompt(
   host: Source,
   isOptional = words !== undefined,
 ): Promise<string | undefined> {
-  const piped = host.stdin.isTTY ? undefined : await readInput(host, isOptional ? PATIENCE_MS : undefined).catch(unreadable)
+  const piped = host.stdin.isTTY
+    ? undefined
+    : await readInput(host, isOptional ? PATIENCE_MS : undefined).catch(unreadable)
   const parts = [words, piped?.trim()].filter((part) => part !== undefined && part !== '')
   return parts.length === 0 ? undefined : parts.join('\n\n')
 }
 
 function unreadable(error: unknown): never {
   const reason = error instanceof Error ? error.message : String(error)
-  throw new CliError(`standard input cannot be read: ${reason}; give it a file or a pipe, or < /dev/null`, { cause: error })
+  throw new CliError(`standard input cannot be read: ${reason}; give it a file or a pipe, or < /dev/null`, {
+    cause: error,
+  })
 }
 
-async function readInput({ stdin, stderr, clock }: Source, patienceMs: number | undefined): Promise<string | undefined> {
+async function readInput(
+  { stdin, stderr, clock }: Source,
+  patienceMs: number | undefined,
+): Promise<string | undefined> {
   const chunks = stdin[Symbol.asyncIterator]()
   const first = chunks.next()
   const begun =

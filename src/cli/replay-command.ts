@@ -45,7 +45,9 @@ type Located = Omit<LogCheck, 'remarks' | 'violation'> & {
 }
 
 async function locate(path: string, check: LogCheck, reader: SessionReader): Promise<Located> {
-  const withLine = async <T extends { readonly offset: number }>(place: T): Promise<T & { line: number }> => ({
+  const withLine = async <T extends { readonly offset: number }>(
+    place: T,
+  ): Promise<T & { line: number }> => ({
     ...place,
     line: await reader.lineAt(path, place.offset),
   })
@@ -57,7 +59,8 @@ async function locate(path: string, check: LogCheck, reader: SessionReader): Pro
 function report(path: string, { events, position, agent, remarks, foreign, violation }: Located): string[] {
   const usage = agent.totalUsage === undefined ? 0 : tokensOf(agent.totalUsage)
   const open = agent.openCalls.map(({ callId, name, phase }) => `${name} ${callId} (${phase})`).join(', ')
-  const outcome = agent.outcome === undefined || agent.outcome.kind === agent.phase ? '' : `, outcome ${agent.outcome.kind}`
+  const outcome =
+    agent.outcome === undefined || agent.outcome.kind === agent.phase ? '' : `, outcome ${agent.outcome.kind}`
   return [
     path,
     `  agent     ${agent.agentId ?? 'none'}${agent.agentType === undefined ? '' : ` (${oneLine(agent.agentType, 60)})`}`,
@@ -65,13 +68,17 @@ function report(path: string, { events, position, agent, remarks, foreign, viola
     `  phase     ${agent.phase}${agent.isSuspended ? ', suspended' : ''}${outcome}`,
     `  run ${agent.run}     ${counted(agent.turns, 'turn')}, ${counted(agent.toolUses, 'tool call')}, ${formatCount(usage)} tokens`,
     `  open      ${open === '' ? 'no calls' : oneLine(open, 400)}`,
-    ...(foreign === 0 ? [] : [`  foreign   ${counted(foreign, 'line')} of another program or version, skipped`]),
+    ...(foreign === 0
+      ? []
+      : [`  foreign   ${counted(foreign, 'line')} of another program or version, skipped`]),
     ...remarks.map(
       ({ kind, line, offset, detail }) =>
         `  ${(kind === 'damage' ? 'DAMAGE' : kind).padEnd(9)} line ${line} (byte ${offset}): ${oneLine(detail, 200)}`,
     ),
     ...(violation === undefined
       ? []
-      : [`  VIOLATION line ${violation.line} (position ${violation.seq}): ${oneLine(violation.reason, 300)}`]),
+      : [
+          `  VIOLATION line ${violation.line} (position ${violation.seq}): ${oneLine(violation.reason, 300)}`,
+        ]),
   ]
 }

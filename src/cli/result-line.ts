@@ -115,7 +115,11 @@ export function errorOf({ outcome, turns }: Pick<RunResult, 'outcome' | 'turns'>
   }
 }
 
-function modelUsageLine(model: string, usage: Usage, { prices, maxOutputTokens }: ResultContext): ModelUsageLine {
+function modelUsageLine(
+  model: string,
+  usage: Usage,
+  { prices, maxOutputTokens }: ResultContext,
+): ModelUsageLine {
   const price = prices(model)
   return {
     inputTokens: usage.input_tokens,

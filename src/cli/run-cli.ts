@@ -3,7 +3,7 @@
  * and `--version` need nothing but the parser.
  */
 import { parseArguments } from './arguments.ts'
-import { describeError, exitCodeOf, EXIT } from './errors.ts'
+import { describeError, EXIT, exitCodeOf } from './errors.ts'
 import type { Host } from './host.ts'
 
 /** Runs the program in a host. Resolves with the exit code; never rejects. */

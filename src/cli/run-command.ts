@@ -41,7 +41,8 @@ export async function runCommand(args: RunArguments, host: Host): Promise<number
   const resumed = await sessionToResume(args, host)
   const isOptional = args.prompt !== undefined || args.defaultPrompt !== undefined || resumed !== undefined
   const prompt =
-    (await readPrompt(args.prompt, host, isOptional)) ?? (resumed === undefined ? args.defaultPrompt : undefined)
+    (await readPrompt(args.prompt, host, isOptional)) ??
+    (resumed === undefined ? args.defaultPrompt : undefined)
   if (prompt === undefined && resumed === undefined) {
     throw new UsageError('there is no prompt; give one, as in troupe -p "what does this do?", or pipe it in')
   }
@@ -95,14 +96,19 @@ async function runAll(session: Session): Promise<number> {
       output.prepare(fact)
       progress.prepare(fact)
     }
-    const resuming = engine.resume(resumed.sessionId, { takeOver: args.takeOver, acceptDamage: args.acceptDamage })
+    const resuming = engine.resume(resumed.sessionId, {
+      takeOver: args.takeOver,
+      acceptDamage: args.acceptDamage,
+    })
     const run = await unlessStopped(resuming, stop)
     if (run === 'stopped') return stopped(resumed.sessionId, session)
     if (run !== undefined) {
       code = await follow(run, prompt === undefined, session)
       if (stop.signal !== undefined) return code
     } else if (prompt === undefined) {
-      progress.line(`troupe: nothing is in flight in session ${resumed.sessionId}; give a prompt to go on with it`)
+      progress.line(
+        `troupe: nothing is in flight in session ${resumed.sessionId}; give a prompt to go on with it`,
+      )
     }
   }
   if (prompt === undefined) return code
@@ -131,7 +137,8 @@ function endLines(result: RunResult, totals: string): string[] {
   const error = errorOf(result)
   const lines: string[] = []
   if (error !== undefined) lines.push(`troupe: the run ended without success: ${error}`)
-  if (result.outcome.kind === 'partial') lines.push('troupe: the answer was cut at the length that a reply may have')
+  if (result.outcome.kind === 'partial')
+    lines.push('troupe: the answer was cut at the length that a reply may have')
   if (result.outcome.kind === 'no_report') lines.push('troupe: the model stopped without an answer')
   const tokens = `${formatCount(tokensOf(result.totalUsage))} tokens`
   return [
@@ -242,7 +249,10 @@ async function engineOptions(args: RunArguments, choice: ModelChoice, host: Host
 }
 
 /** A tree where it can stand: on a terminal that is not also scrolled by lines of JSON. */
-function progressStyle({ outputFormat, verbose }: RunArguments, { stdout, stderr, env }: Host): ProgressStyle {
+function progressStyle(
+  { outputFormat, verbose }: RunArguments,
+  { stdout, stderr, env }: Host,
+): ProgressStyle {
   const sharesTerminal = outputFormat === 'stream-json' && stdout.isTTY
   if (stderr.isTTY && env['TERM'] !== 'dumb' && !sharesTerminal) return 'tree'
   return verbose ? 'lines' : 'none'

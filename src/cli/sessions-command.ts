@@ -24,7 +24,10 @@ export async function sessionsCommand({ json }: { readonly json: boolean }, host
     const facts = `${dateAndTime(startedAt)}  ${counted(agents, 'agent').padEnd(9)}`
     // Whole ids where a program reads, short ones where a person does.
     const id = host.stdout.isTTY ? sessionId.slice(0, 8) : sessionId
-    const prompt = oneLine(firstPrompt ?? '', Math.max(20, (host.stdout.columns ?? 160) - facts.length - id.length - 4))
+    const prompt = oneLine(
+      firstPrompt ?? '',
+      Math.max(20, (host.stdout.columns ?? 160) - facts.length - id.length - 4),
+    )
     host.stdout.write(`${colours.bold(id)}  ${colours.dim(facts)}  ${prompt}\n`)
   }
   return EXIT.success

@@ -29,7 +29,9 @@ export function createStory({ colours, width, cwd }: StoryOptions): (entry: Stor
     if (entry.kind !== 'event') {
       // Another program's lines are part of neither the story nor the order.
       if (entry.kind === 'foreign') return []
-      return [colours.yellow(oneLine(`! ${entry.kind} at byte ${entry.offset} of ${path}: ${entry.detail}`, width))]
+      return [
+        colours.yellow(oneLine(`! ${entry.kind} at byte ${entry.offset} of ${path}: ${entry.detail}`, width)),
+      ]
     }
     const { event, at } = entry.recorded
     const told = tell(event, at, agent, cwd)
@@ -52,7 +54,8 @@ const line = (text: string, tone: Tone = 'plain'): Told[] => [{ text, tone }]
 function tell(event: AgentEvent, at: number, agent: Agent, cwd: string): Told[] {
   switch (event.type) {
     case 'agent.spawned':
-      agent.label = event.parent === undefined ? 'main' : `${event.plan.agentType} ${event.agentId.slice(0, 5)}`
+      agent.label =
+        event.parent === undefined ? 'main' : `${event.plan.agentType} ${event.agentId.slice(0, 5)}`
       return line(
         `+ ${event.plan.description === '' ? event.plan.agentType : event.plan.description} (model ${event.plan.model.value}, mode ${event.plan.mode.value})`,
         'quiet',
@@ -62,7 +65,7 @@ function tell(event: AgentEvent, at: number, agent: Agent, cwd: string): Told[] 
       return line(`« ${run}${excerpt(event.content)}`)
     }
     case 'reply.received':
-      event.calls.forEach(({ callId, name }) => agent.calls.set(callId, { name, at }))
+      for (const { callId, name } of event.calls) agent.calls.set(callId, { name, at })
       return event.reply.content.flatMap((block) => {
         if (isText(block)) return block.text.trim() === '' ? [] : line(`» ${excerpt(block.text)}`)
         return isToolUse(block) ? line(`→ ${describeCall(block.name, block.input, cwd)}`, 'call') : []
@@ -85,13 +88,14 @@ function tell(event: AgentEvent, at: number, agent: Agent, cwd: string): Told[] 
     case 'agent.faulted':
       return line(`✖ fault: ${event.fault.message}`, 'bad')
     case 'kill.requested':
-      return line(`■ kill asked for by ${event.by}${event.reason === undefined ? '' : `: ${event.reason}`}`, 'bad')
+      return line(
+        `■ kill asked for by ${event.by}${event.reason === undefined ? '' : `: ${event.reason}`}`,
+        'bad',
+      )
     case 'run.suspended':
       return line(`◌ suspended (${event.reason})`, 'bad')
     case 'run.resumed':
-      return line(
-        `● goes on${event.survivors === undefined ? '' : `, ${counted(event.survivors, 'process')} of the dead engine ended`}`,
-      )
+      return line(`● goes on${survivors(event.survivors ?? 0)}`)
     case 'agent.ended':
       return line(`■ ${ending(event)}`, event.outcome.kind === 'completed' ? 'good' : 'bad')
     case 'agent.backgrounded':
@@ -101,6 +105,9 @@ function tell(event: AgentEvent, at: number, agent: Agent, cwd: string): Told[] 
       return []
   }
 }
+
+const survivors = (count: number): string =>
+  count === 0 ? '' : `, ${count} ${count === 1 ? 'process' : 'processes'} of the dead engine ended`
 
 function ending({ outcome, turns, toolUses, totalUsage, durationMs }: AgentEventOf<'agent.ended'>): string {
   const why =

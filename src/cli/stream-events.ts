@@ -7,7 +7,7 @@
  * new `message_start`.
  */
 import type { ModelDelta } from '../effects/model/model.ts'
-import type { ContentBlock } from '../machines/agent/messages.ts'
+import type { ContentBlock, Reply } from '../machines/agent/messages.ts'
 
 /** One event of a stream, as the API names them. */
 export interface StreamEvent {
@@ -28,8 +28,16 @@ export interface StreamEventsOptions {
   readonly messageId: () => string
 }
 
-/** Turns the deltas of one agent into stream events, reply after reply. */
-export function createStreamEvents(options: StreamEventsOptions): (delta: ModelDelta) => StreamEvent[] {
+/** The stream of one agent, reply after reply. */
+export interface StreamEvents {
+  /** The events that a delta makes. */
+  delta(delta: ModelDelta): StreamEvent[]
+  /** The reply is whole: ends what is open. Nothing when there were no deltas, or its `message` has ended it. */
+  end(reply: Reply): StreamEvent[]
+}
+
+/** Turns deltas into stream events. */
+export function createStreamEvents(options: StreamEventsOptions): StreamEvents {
   let isOpen = false
   let openBlock: number | undefined
 
@@ -59,12 +67,26 @@ export function createStreamEvents(options: StreamEventsOptions): (delta: ModelD
     openBlock = index
     return [...before, { type: 'content_block_start', index, content_block: block }]
   }
-  const fill = (index: number, empty: ContentBlock, delta: Readonly<Record<string, unknown>>): StreamEvent[] => [
+  const fill = (
+    index: number,
+    empty: ContentBlock,
+    delta: Readonly<Record<string, unknown>>,
+  ): StreamEvent[] => [
     ...(openBlock === index ? [] : startBlock(index, empty)),
     { type: 'content_block_delta', index, delta },
   ]
 
-  return (delta) => {
+  const end = ({ stop_reason, stop_sequence, usage }: Reply): StreamEvent[] => {
+    const before = stopBlock()
+    isOpen = false
+    return [
+      ...before,
+      { type: 'message_delta', delta: { stop_reason, stop_sequence }, usage },
+      { type: 'message_stop' },
+    ]
+  }
+
+  const deltaEvents = (delta: ModelDelta): StreamEvent[] => {
     switch (delta.type) {
       case 'heartbeat':
         return []
@@ -88,17 +110,10 @@ export function createStreamEvents(options: StreamEventsOptions): (delta: ModelD
         isOpen = false
         openBlock = undefined
         return []
-      case 'message': {
-        const { stop_reason, stop_sequence, usage } = delta.reply
-        const events: StreamEvent[] = [
-          ...begin(),
-          ...stopBlock(),
-          { type: 'message_delta', delta: { stop_reason, stop_sequence }, usage },
-          { type: 'message_stop' },
-        ]
-        isOpen = false
-        return events
-      }
+      case 'message':
+        return [...begin(), ...end(delta.reply)]
     }
   }
+
+  return { delta: deltaEvents, end: (reply) => (isOpen ? end(reply) : []) }
 }

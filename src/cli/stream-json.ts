@@ -9,6 +9,7 @@
  *   J4  Each child has one `task_started` before all its lines, and one `task_notification` after each of its
  *       runs, before the result that tells its parent.
  */
+
 import type { EngineEvent, RunResult } from '../engine/api.ts'
 import type { AgentEventOf, Recorded } from '../machines/agent/events.ts'
 import { isToolUse, type PromptContent, type Usage } from '../machines/agent/messages.ts'
@@ -16,8 +17,7 @@ import { describeCall } from './describe-call.ts'
 import { tokensOf } from './format.ts'
 import type { PriceList } from './prices.ts'
 import { type ResultLine, resultLine } from './result-line.ts'
-import { createStreamEvents, type StreamEvent } from './stream-events.ts'
-import type { ModelDelta } from '../effects/model/model.ts'
+import { createStreamEvents, type StreamEvent, type StreamEvents } from './stream-events.ts'
 
 /** One line, before it becomes text. */
 export type StreamJsonLine = InitLine | TaskLine | MessageLine | StreamEventLine | ResultLine
@@ -100,7 +100,7 @@ interface Speaker {
   /** Undefined for the root. */
   readonly task: { readonly toolUseId: string; readonly description: string } | undefined
   readonly model: string
-  readonly streamEvents: (delta: ModelDelta) => StreamEvent[]
+  readonly streamEvents: StreamEvents
   runStartedAt: number
   toolUses: number
   usage: Usage
@@ -131,10 +131,26 @@ export function createStreamJson(options: StreamJsonOptions): StreamJson {
     return speaker
   }
 
-  const factLines = (sessionId: string, speaker: Speaker, { event, at, lines }: Recorded): StreamJsonLine[] => {
+  const streamLine = (sessionId: string, event: StreamEvent): StreamEventLine => ({
+    type: 'stream_event',
+    event,
+    session_id: sessionId,
+    parent_tool_use_id: null,
+    uuid: options.uuid(),
+  })
+
+  const factLines = (
+    sessionId: string,
+    speaker: Speaker,
+    { event, at, lines }: Recorded,
+  ): StreamJsonLine[] => {
     const parent = speaker.task?.toolUseId ?? null
     const lineId = (i: number): string => lines[i] ?? options.uuid()
-    const message = (type: 'assistant' | 'user', content: MessageLine['message'], uuid: string): MessageLine => ({
+    const message = (
+      type: 'assistant' | 'user',
+      content: MessageLine['message'],
+      uuid: string,
+    ): MessageLine => ({
       type,
       message: content,
       parent_tool_use_id: parent,
@@ -168,7 +184,11 @@ export function createStreamJson(options: StreamJsonOptions): StreamJson {
         speaker.toolUses = 0
         speaker.usage = NO_USAGE
         if (speaker.task === undefined) return [initLine(sessionId, speaker, options)]
-        const started = { description: speaker.task.description, task_type: 'local_agent', prompt: textOf(event.content) }
+        const started = {
+          description: speaker.task.description,
+          task_type: 'local_agent',
+          prompt: textOf(event.content),
+        }
         return [
           ...(event.run === 1 ? task('task_started', started) : []),
           message('user', { role: 'user', content: blocksOf(event.content) }, lineId(0)),
@@ -194,10 +214,23 @@ export function createStreamJson(options: StreamJsonOptions): StreamJson {
           // The reply is known to be whole with its last block; only that one says why it stopped.
           const stop = i === content.length - 1 ? rest.stop_reason : null
           const { id, role, model, stop_reason: _, stop_sequence, usage, ...more } = rest
-          const body = { id, type: 'message', role, model, content: [block], stop_reason: stop, stop_sequence, usage }
+          const body = {
+            id,
+            type: 'message',
+            role,
+            model,
+            content: [block],
+            stop_reason: stop,
+            stop_sequence,
+            usage,
+          }
           return [message('assistant', { ...body, ...more }, lineId(i))]
         })
-        return [...progress, ...said]
+        return [
+          ...progress,
+          ...speaker.streamEvents.end(event.reply).map((part) => streamLine(sessionId, part)),
+          ...said,
+        ]
       }
       case 'call.ended':
         return [
@@ -238,13 +271,7 @@ export function createStreamJson(options: StreamJsonOptions): StreamJson {
         case 'delta': {
           const speaker = speakerOf(event.agentId)
           if (!options.partial || speaker.task !== undefined) return []
-          return speaker.streamEvents(event.delta).map((streamEvent) => ({
-            type: 'stream_event',
-            event: streamEvent,
-            session_id: event.sessionId,
-            parent_tool_use_id: null,
-            uuid: options.uuid(),
-          }))
+          return speaker.streamEvents.delta(event.delta).map((part) => streamLine(event.sessionId, part))
         }
         case 'late':
         case 'diagnostic':
@@ -299,4 +326,6 @@ const blocksOf = (content: PromptContent): unknown =>
 const textOf = (content: PromptContent): string =>
   typeof content === 'string'
     ? content
-    : content.map((block) => (typeof block['text'] === 'string' ? block['text'] : `[${block.type}]`)).join('\n')
+    : content
+        .map((block) => (typeof block['text'] === 'string' ? block['text'] : `[${block.type}]`))
+        .join('\n')

@@ -13,7 +13,8 @@ export async function logsOfTarget(
 ): Promise<readonly string[]> {
   if (target === undefined) {
     const latest = await reader.latest()
-    if (latest === undefined) throw new CliError(`there is no session of ${cwd} yet; start one with troupe -p "…"`)
+    if (latest === undefined)
+      throw new CliError(`there is no session of ${cwd} yet; start one with troupe -p "…"`)
     return reader.logsOf(latest)
   }
   const path = resolve(cwd, target)

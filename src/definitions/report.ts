@@ -2,7 +2,7 @@
 import { DEFAULT_LIMITS } from './limits.ts'
 
 /** Token counts of one request, as the Messages API gives them. Other fields pass through. */
-export interface ReportUsage {
+interface ReportUsage {
   readonly input_tokens: number
   readonly output_tokens: number
   readonly cache_creation_input_tokens?: number | undefined
@@ -10,7 +10,7 @@ export interface ReportUsage {
 }
 
 /** What a run came to, as its last event says. */
-export type ReportOutcome =
+type ReportOutcome =
   | { readonly kind: 'completed' }
   | { readonly kind: 'limit'; readonly limit: string }
   | { readonly kind: 'partial' }
@@ -104,7 +104,7 @@ export function agentStructuredResult(
 }
 
 /** All tokens of a request: input, read from and written to the cache, output. */
-export function totalTokensOf(usage: ReportUsage): number {
+function totalTokensOf(usage: ReportUsage): number {
   return (
     usage.input_tokens +
     (usage.cache_creation_input_tokens ?? 0) +

@@ -5,7 +5,7 @@
 import type { AgentDefinition } from './agent-definition.ts'
 
 /** Facts about the machine that agents are told. */
-export interface EnvironmentFacts {
+interface EnvironmentFacts {
   /** As `process.platform` names it. */
   readonly platform: string
   readonly isGitRepo: boolean

@@ -10,10 +10,13 @@ export interface Clock {
   setTimer(ms: number, callback: () => void): CancelTimer
 }
 
+/** Longest delay that Node takes; a longer one would fire at once. */
+const MAX_DELAY_MS = 2 ** 31 - 1
+
 export const systemClock: Clock = {
   now: () => Date.now(),
   setTimer(ms, callback) {
-    const timer = setTimeout(callback, ms)
+    const timer = setTimeout(callback, Math.min(ms, MAX_DELAY_MS))
     timer.unref()
     return () => clearTimeout(timer)
   },

@@ -19,7 +19,7 @@ import type { PromptContent } from '../machines/agent/messages.ts'
 import { agentMachine } from '../machines/agent/machine.ts'
 import type { AgentId } from '../machines/ids.ts'
 import { AgentId as AgentIdSchema, SessionId } from '../machines/ids.ts'
-import type { Agent } from './agent.ts'
+import type { Agent, EndedRun } from './agent.ts'
 import { DELEGATION_TOOL } from './agent-tool.ts'
 import type { AgentView, Engine, EngineEvent, EngineOptions, ResumeOptions, Run, RunOptions, SpawnInput } from './api.ts'
 import type { EngineCore } from './core.ts'
@@ -36,6 +36,8 @@ import { createRun } from './run-handle.ts'
 import type { RunMachine } from './run-actor.ts'
 import type { Session } from './session.ts'
 import { viewOf } from './view.ts'
+
+const KEEP_ALIVE_MS = 2 ** 31 - 1
 
 /**
  * Makes an engine. Nothing touches the disk before the first run.
@@ -91,12 +93,7 @@ class LocalEngine implements Engine {
     const { root } = session
     if (!root.isRunning) return undefined
     root.restart()
-    return createRun({
-      sessionId: id,
-      started: Promise.resolve(root),
-      end: root.ended(),
-      events$: this.events$,
-    })
+    return this.#hand(id, Promise.resolve(root), root.ended())
   }
 
   async kill(agentId: string, reason?: string): Promise<void> {
@@ -134,7 +131,16 @@ class LocalEngine implements Engine {
       signal?.addEventListener('abort', kill, { once: true })
       return agent.ended().finally(() => signal?.removeEventListener('abort', kill))
     })
-    return createRun({ sessionId: id, started, end, events$: this.events$ })
+    return this.#hand(id, started, end)
+  }
+
+  /** Makes the handle of a run, and keeps the process alive until it has ended: no timer of the engine does. */
+  #hand(sessionId: SessionId, started: Promise<Agent>, end: Promise<EndedRun>): Run {
+    const run = createRun({ sessionId, started, end, events$: this.events$ })
+    const alive = setInterval(() => {}, KEEP_ALIVE_MS)
+    const letGo = () => clearInterval(alive)
+    run.result.then(letGo, letGo)
+    return run
   }
 
   async #start(id: SessionId, start: (session: Session) => Promise<Agent>): Promise<Agent> {

@@ -9,7 +9,6 @@ import type { RecordedProcess } from '../effects/process/process-runner.ts'
 import type { LoadedLog } from '../journal/read-log.ts'
 import { loadLog } from '../journal/read-log.ts'
 import { sessionPaths } from '../journal/paths.ts'
-import { acquireSessionLock } from '../journal/session-lock.ts'
 import { ACCEPTED } from '../machines/agent/accepts.ts'
 import type { AgentEvent, EventDraft } from '../machines/agent/events.ts'
 import { MACHINE_VERSION } from '../machines/agent/events.ts'
@@ -39,7 +38,7 @@ export async function openSession(
   options: ResumeOptions = {},
 ): Promise<Session> {
   const paths = sessionPaths(core.home, core.cwd, id)
-  const lock = acquireSessionLock(paths.lock, core.lockInfo, { takeOver: options.takeOver === true })
+  const lock = core.storage.lock(paths.lock, core.lockInfo, { takeOver: options.takeOver === true })
   const session = new Session(core, id, paths, lock)
   try {
     if (await core.storage.exists(paths.rootLog)) await bringBack(core, session, options)

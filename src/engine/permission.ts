@@ -1,4 +1,6 @@
 /** Asks the permission engine about one call, with what is in force for the agent at this moment. */
+import { homedir } from 'node:os'
+import { join } from 'node:path'
 import type { Ceiling, PermissionPolicy, PermissionRequest } from '../definitions/permissions/decide.ts'
 import { ceilingOf, decide } from '../definitions/permissions/decide.ts'
 import { refusalMessage } from '../definitions/permissions/refusal-message.ts'
@@ -26,23 +28,35 @@ async function requestOf(agent: Agent, tool: Tool, input: unknown): Promise<Perm
   const subject = tool.ruleSubject?.(input)
   const writesPath = tool.writes?.(input)
   const path = writesPath ?? (specifierKind(tool.name) === 'path' ? subject : undefined)
+  const resolvedPath = path === undefined ? undefined : await realPathOf(cwd, path)
   return {
     toolName: tool.name,
     cwd,
+    home: homedir(),
     isReadOnly: tool.isReadOnly(input),
-    isInsideCwd: path === undefined || (await leadsInside(cwd, path)),
+    isInsideCwd:
+      path === undefined ||
+      (resolvedPath !== undefined &&
+        isInside(cwd, resolvedPath) &&
+        !(writesPath !== undefined && isProtected(cwd, resolvedPath))),
     ...(subject !== undefined && { subject }),
     ...(writesPath !== undefined && { writesPath }),
+    ...(resolvedPath !== undefined && { resolvedPath }),
   }
 }
 
-/** Whether a path lies in the folder with all links resolved. One that no file tool touches lies nowhere. */
-async function leadsInside(cwd: string, path: string): Promise<boolean> {
+/** Where a path leads with all links resolved; undefined for one that no file tool touches. */
+async function realPathOf(cwd: string, path: string): Promise<string | undefined> {
   try {
-    return isInside(cwd, (await placePath(path, cwd)).real)
+    return (await placePath(path, cwd)).real
   } catch {
-    return false
+    return undefined
   }
+}
+
+/** Files that can widen what anybody may do here: git's hooks and settings, our own. Editing them is never implied. */
+function isProtected(cwd: string, realPath: string): boolean {
+  return ['.git', '.claude'].some((name) => isInside(join(cwd, name), realPath))
 }
 
 /** Own mode and rules, what its definition says, and the ceiling of every ancestor, read live along the chain. */

@@ -5,12 +5,7 @@ import { Usage } from '../machines/agent/messages.ts'
 
 export type ModelUsage = Readonly<Record<string, Usage>>
 
-export const NO_TOKENS: Usage = {
-  input_tokens: 0,
-  output_tokens: 0,
-  cache_creation_input_tokens: 0,
-  cache_read_input_tokens: 0,
-}
+const NO_TOKENS: Usage = { input_tokens: 0, output_tokens: 0 }
 
 /** The sum of two tables. */
 export function addModelUsage(a: ModelUsage, b: ModelUsage): ModelUsage {

@@ -38,7 +38,9 @@ export interface BlockNote {
   readonly block?: number
   /** The call may run beside its neighbours. Absent: no. */
   readonly safe?: true
-  /** On the last line: what the reply has and `message` cannot say, which is its own `type` and nulls. */
+  /** On the last line of a reply with calls: the run, from which with `seq` their ids are made. */
+  readonly run?: number
+  /** On the last line: what the reply has and `message` must not say: fields that are null. */
   readonly reply?: Readonly<Record<string, unknown>>
   /** On the last line: fields of the event that this version does not know. */
   readonly event?: Readonly<Record<string, unknown>>
@@ -154,6 +156,7 @@ function encodeReply(place: Place, draft: ReplyDraft, uuid: () => string): Encod
     const note: BlockNote = {
       ...(i > 0 && { block: i }),
       ...(block !== undefined && isToolUse(block) && concurrencySafe[i] === true && { safe: true as const }),
+      ...(i === last && event.calls.length > 0 && { run }),
       ...(i === last && message.rest !== undefined && { reply: message.rest }),
       ...(i === last && hasFields(unknown) && { event: unknown }),
     }
@@ -186,20 +189,17 @@ interface MessageText {
 
 /** The JSON of `message` around its one block. */
 function messageOf(reply: Reply): MessageText {
-  const { id, role, model, content, stop_reason, stop_sequence, usage, ...others } = reply
+  const { id, type, role, model, content, stop_reason, stop_sequence, usage, ...others } = reply
   const counts = splitNulls(usage)
-  const { kept, nulls } = splitNulls(others)
-  // The envelope of a transcript says `"type":"message"` itself, whether the reply did or not.
-  const { type, ...members } = kept
+  const { kept: members, nulls } = splitNulls(others)
   const rest = {
     ...nulls,
-    ...(type !== undefined && { type }),
     ...(counts.nulls !== undefined && { usage: counts.nulls }),
   }
   const more = hasFields(members) ? JSON.stringify(members).slice(1, -1) : ''
   const tail = `,"usage":${JSON.stringify(counts.kept)}${more === '' ? '' : `,${more}`}}`
   return {
-    head: `{"id":${JSON.stringify(id)},"type":"message","role":"${role}","model":${JSON.stringify(model)},"content":[`,
+    head: `{"id":${JSON.stringify(id)},"type":"${type}","role":"${role}","model":${JSON.stringify(model)},"content":[`,
     open: `],"stop_reason":null,"stop_sequence":null${tail}`,
     last: `],"stop_reason":${JSON.stringify(stop_reason)},"stop_sequence":${JSON.stringify(stop_sequence)}${tail}`,
     rest: hasFields(rest) ? rest : undefined,

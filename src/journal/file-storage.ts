@@ -4,12 +4,14 @@
  * Appends are synchronous writes to open handles: for the few hundred bytes of an event that is several times
  * cheaper than a trip through the thread pool. With `fsync` the sync behind them is asynchronous and shared.
  */
+
 import * as nodeFs from 'node:fs'
 import { open } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import type { AppendFile, FileCalls } from './append-files.ts'
 import { changedFolders, createAppendFiles } from './append-files.ts'
 import { call, createGroupCommit, syncFolder } from './group-commit.ts'
+import { acquireSessionLock } from './session-lock.ts'
 import type { Append, Durability, MaybePromise, Storage } from './storage.ts'
 import { StorageError } from './storage.ts'
 import { errnoOf, toStorageError } from './storage-errors.ts'
@@ -106,6 +108,7 @@ export function createFileStorage(options: FileStorageOptions): Storage {
       }
     },
     release: files.release,
+    lock: acquireSessionLock,
     close: async () => {
       closed = true
       await commit.idle()

@@ -69,6 +69,7 @@ export const AssistantLine = z.looseObject({
     .looseObject({
       block: z.number().int().positive().optional(),
       safe: z.boolean().optional(),
+      run: z.number().int().positive().optional(),
       reply: z.looseObject({ usage: z.looseObject({}).optional() }).optional(),
       event: z.looseObject({}).optional(),
     })

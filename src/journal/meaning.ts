@@ -75,9 +75,9 @@ export interface ReplyParts {
   readonly safe: readonly boolean[]
 }
 
-/** The event of a reply whose last line this is. */
+/** The event of a reply whose last line this is. `run` is the one that is on, should the line not tell. */
 export function replyIn(line: AssistantLine, { seq, blocks, safe }: ReplyParts, run: number): RawEvent {
-  const { type: _, ...message } = line.message
+  const { message } = line
   const more = line.troupe?.reply
   const reply = { ...message, ...more, content: blocks, usage: { ...message.usage, ...more?.usage } }
   return {
@@ -87,7 +87,7 @@ export function replyIn(line: AssistantLine, { seq, blocks, safe }: ReplyParts, 
     ...(line.requestId !== undefined && { requestId: line.requestId }),
     seq,
     // `callsOf` reads the content only, which is checked; the rest of the reply is checked with the event.
-    calls: callsOf(reply as unknown as Reply, run, seq, safe),
+    calls: callsOf(reply as unknown as Reply, line.troupe?.run ?? run, seq, safe),
   }
 }
 

@@ -4,6 +4,8 @@
  */
 
 import { dirname } from 'node:path'
+import type { LockOwner } from './session-lock.ts'
+import { SessionLockedError } from './session-lock.ts'
 import type { Append, Durability, MaybePromise, Storage } from './storage.ts'
 import { StorageError } from './storage.ts'
 import { poisonedError } from './storage-errors.ts'
@@ -53,6 +55,8 @@ export function createMemoryStorage(options: MemoryStorageOptions = {}): MemoryS
   let changes = 0
   const now = options.now ?? (() => changes)
   const disk = new Map<string, MemoryFile>()
+  /** Locks are the process's: a crash leaves none that anybody would have to respect. */
+  const locks = new Map<string, LockOwner>()
   const folders = new Set<string>()
   let failCode: string | undefined
   let failSync = false
@@ -166,6 +170,21 @@ export function createMemoryStorage(options: MemoryStorageOptions = {}): MemoryS
       checkAlive(folder)
       const inside = [...disk.keys()].filter((path) => path.startsWith(`${folder}/`))
       return [...new Set(inside.map((path) => path.slice(folder.length + 1).split('/')[0] ?? ''))].sort()
+    },
+    lock: (path, info) => {
+      checkAlive(path)
+      const held = locks.get(path)
+      if (held !== undefined) {
+        throw new SessionLockedError(path, held, `${path} is held by engine ${held.engine} of this process`)
+      }
+      const owner: LockOwner = {
+        host: 'memory',
+        pid: 1,
+        engine: info.engine,
+        startedAt: new Date(info.startedAt).toISOString(),
+      }
+      locks.set(path, owner)
+      return { owner, release: () => void (locks.get(path) === owner && locks.delete(path)) }
     },
     release: () => {},
     close: async () => {

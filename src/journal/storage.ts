@@ -9,6 +9,8 @@
  *       swallows a good line.
  */
 
+import type { LockInfo, LockOptions, SessionLock } from './session-lock.ts'
+
 /** Nothing, or a promise of it: small appends may be synchronous, which costs a quarter. */
 export type MaybePromise<T> = T | Promise<T>
 
@@ -43,6 +45,11 @@ export interface Storage {
   stat(path: string): MaybePromise<FileStat | undefined>
   /** Names in a folder, sorted; empty when there is no such folder. */
   list(folder: string): Promise<readonly string[]>
+  /**
+   * Takes the lock at `path`, creating its folder. Throws a `SessionLockedError` when another engine holds it, also
+   * one of this process, and a `StorageError` when it cannot be written.
+   */
+  lock(path: string, info: LockInfo, options?: LockOptions): SessionLock
   /** No more appends to this file for now: lets go of its handle. */
   release(path: string): void
   /** Waits for what is in flight and lets go of everything. */

@@ -6,7 +6,10 @@ import { z } from 'zod'
 /** A session: a root agent with its descendants. A lower-case UUID, also the name of its folder of logs. */
 export const SessionId = z
   .string()
-  .regex(/^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/, 'a session id is a lower-case UUID')
+  .regex(
+    /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/,
+    'a session id is a lower-case UUID',
+  )
   .brand<'SessionId'>()
 export type SessionId = z.infer<typeof SessionId>
 

@@ -43,7 +43,16 @@ describe('the flags of a run', () => {
     expect(
       run(
         ...['-p', 'x', '--output-format', 'stream-json', '--include-partial-messages', '--verbose'],
-        ...['--input-format', 'text', '--model', ' opus ', '--permission-mode', 'acceptEdits', '--max-turns', '3'],
+        ...[
+          '--input-format',
+          'text',
+          '--model',
+          ' opus ',
+          '--permission-mode',
+          'acceptEdits',
+          '--max-turns',
+          '3',
+        ],
         ...['--system-prompt', 'S', '--append-system-prompt', 'A', '--durability', 'write'],
         ...['--session-id', '07679179-209E-4C95-B197-520C21888D85'],
       ),
@@ -62,10 +71,22 @@ describe('the flags of a run', () => {
   })
 
   it.each([
-    [['--allowedTools', 'Bash(git log:*),Read'], ['Bash(git log:*)', 'Read']],
-    [['--allowedTools', 'Read Grep'], ['Read', 'Grep']],
-    [['--allowedTools', 'Read', 'Grep'], ['Read', 'Grep']],
-    [['--allowed-tools', 'Read', '--allowedTools', 'Bash(a, b)'], ['Read', 'Bash(a, b)']],
+    [
+      ['--allowedTools', 'Bash(git log:*),Read'],
+      ['Bash(git log:*)', 'Read'],
+    ],
+    [
+      ['--allowedTools', 'Read Grep'],
+      ['Read', 'Grep'],
+    ],
+    [
+      ['--allowedTools', 'Read', 'Grep'],
+      ['Read', 'Grep'],
+    ],
+    [
+      ['--allowed-tools', 'Read', '--allowedTools', 'Bash(a, b)'],
+      ['Read', 'Bash(a, b)'],
+    ],
     [['--allowedTools', ''], []],
   ])('%j allow %j', (argv, rules) => {
     expect(run('-p', 'x', ...argv).allowedTools).toEqual(rules)
@@ -100,7 +121,11 @@ describe('a line that nobody can mean', () => {
     ['a huge number', ['--max-turns', '99999999999999999999'], /whole number/],
     ['no UUID', ['--session-id', 'mine'], /UUID/],
     ['two sessions', ['-c', '-r', '0767'], /cannot be used with/],
-    ['a new id for an old session', ['-c', '--session-id', '07679179-209e-4c95-b197-520c21888d85'], /cannot be used/],
+    [
+      'a new id for an old session',
+      ['-c', '--session-id', '07679179-209e-4c95-b197-520c21888d85'],
+      /cannot be used/,
+    ],
     ['a flag without its value', ['-r'], /argument missing/],
     ['open brackets', ['--allowedTools', 'Bash(git log'], /brackets of the rule/],
     ['brackets closed twice', ['--allowedTools', 'Bash(a))'], /brackets of the rule/],
@@ -108,7 +133,11 @@ describe('a line that nobody can mean', () => {
     ['a lock of no session', ['--take-over'], /-r ID or -c/],
     ['a replay of nothing', ['replay'], /missing required argument/],
     ['two logs', ['log', 'a', 'b'], /too many arguments/],
-    ['a position before the log', ['replay', 'x', '--at', '-1'], /whole number|argument missing|unknown option/],
+    [
+      'a position before the log',
+      ['replay', 'x', '--at', '-1'],
+      /whole number|argument missing|unknown option/,
+    ],
   ])('such as %s is refused in one line', (_, argv, message) => {
     let refusal: unknown
     try {

@@ -34,6 +34,8 @@ describe('the model', () => {
 
   it('has the pace that the environment sets, or refuses what is none', () => {
     expect(chooseModel('offline', { TROUPE_OFFLINE_PACE_MS: '250' })).toMatchObject({ paceMs: 250 })
-    expect(() => chooseModel('offline', { TROUPE_OFFLINE_PACE_MS: 'slow' })).toThrow(/whole number of milliseconds/)
+    expect(() => chooseModel('offline', { TROUPE_OFFLINE_PACE_MS: 'slow' })).toThrow(
+      /whole number of milliseconds/,
+    )
   })
 })

@@ -1,7 +1,14 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { describeCall } from '../../src/cli/describe-call.ts'
-import { displayWidth, firstLine, formatCount, formatDuration, forTerminal, oneLine } from '../../src/cli/format.ts'
+import {
+  displayWidth,
+  firstLine,
+  formatCount,
+  formatDuration,
+  forTerminal,
+  oneLine,
+} from '../../src/cli/format.ts'
 
 describe('numbers', () => {
   it.each([
@@ -64,7 +71,9 @@ describe('a text on one line', () => {
 
 describe('a text for a terminal', () => {
   it('keeps its lines and loses what would steer', () => {
-    expect(forTerminal('a\r\n\tb\x1b[31mred\x1b[0m\x1b]8;;http://x\x07link\x07\u202e!\x1b')).toBe('a\n\tbredlink!')
+    expect(forTerminal('a\r\n\tb\x1b[31mred\x1b[0m\x1b]8;;http://x\x07link\x07\u202e!\x1b')).toBe(
+      'a\n\tbredlink!',
+    )
   })
 
   it('is found by its first line that says something', () => {

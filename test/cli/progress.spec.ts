@@ -58,8 +58,9 @@ function create(columns?: number) {
 describe('the tree', () => {
   it('shows each agent with its tools, tokens and last activity', () => {
     const { facts, clock, terminal, progress } = create()
-    for (const fact of facts.slice(0, 9)) progress.event(fact)
     clock.advance(200)
+    for (const fact of facts.slice(0, 9)) progress.event(fact)
+    clock.advance(1)
     expect(terminal.lines).toEqual([
       '● main  1 tool · 120 tokens · 0.2 s · Agent Explore: list files',
       '└─ ● Explore list files  1 tool · 120 tokens · 0.1 s · Bash ls',
@@ -87,10 +88,10 @@ describe('the tree', () => {
     progress.event(birth('a0000000000000002', 1, ROOT))
     progress.event(birth('a0000000000000003', 2, CHILD))
     clock.advance(1)
-    expect(terminal.lines.map((line) => line.replace(/ {2}.*/, ''))).toEqual([
+    expect(terminal.lines.map((line) => line.replace(/ {2}\d+ tool.*/, ''))).toEqual([
       '● main',
       '├─ ● Explore list files',
-      '│',
+      '│  └─ ● Explore 03',
       '└─ ● Explore 02',
     ])
   })
@@ -99,7 +100,12 @@ describe('the tree', () => {
     const { facts, clock, terminal, progress } = create()
     for (const fact of facts.slice(0, 4)) progress.event(fact)
     for (let i = 0; i < 1000; i++) {
-      progress.event({ kind: 'delta', sessionId: SESSION, agentId: ROOT, delta: { type: 'text', index: 0, text: 'x' } })
+      progress.event({
+        kind: 'delta',
+        sessionId: SESSION,
+        agentId: ROOT,
+        delta: { type: 'text', index: 0, text: 'x' },
+      })
       clock.advance(1)
     }
     expect(terminal.frames).toBeLessThanOrEqual(11)
@@ -119,7 +125,10 @@ describe('the tree', () => {
     for (const fact of facts.slice(0, 4)) progress.event(fact)
     clock.advance(100)
     progress.line('troupe: something')
-    expect(terminal.lines.map((line) => line.slice(0, 17))).toEqual(['troupe: something', '● main  1 tool · '])
+    expect(terminal.lines.map((line) => line.slice(0, 17))).toEqual([
+      'troupe: something',
+      '● main  1 tool · ',
+    ])
   })
 
   it('is gone without a trace when it stops, and stays so', () => {
@@ -159,7 +168,10 @@ describe('the tree', () => {
       const agent = teller.agent(AgentId.parse(`a${String(i).padStart(16, '0')}`))
       if (agent.agentId === ROOT) continue
       progress.event(
-        agent.spawned({ kind: 'Explore', parent: { agentId: ROOT, callId: callId(1, 4, 0), toolUseId: `t${i}` } }),
+        agent.spawned({
+          kind: 'Explore',
+          parent: { agentId: ROOT, callId: callId(1, 4, 0), toolUseId: `t${i}` },
+        }),
       )
     }
     clock.advance(100)
@@ -170,7 +182,12 @@ describe('the tree', () => {
   it('gives no control character of an agent to the terminal', () => {
     const { facts, child, clock, terminal, progress } = create()
     for (const fact of facts.slice(0, 7)) progress.event(fact)
-    progress.event(child.replies([text('x'), { type: 'tool_use', id: 't', name: 'Bash', input: { command: '\x1b[2J\nrm\u202e' } }]))
+    progress.event(
+      child.replies([
+        text('x'),
+        { type: 'tool_use', id: 't', name: 'Bash', input: { command: '\x1b[2J\nrm\u202e' } },
+      ]),
+    )
     clock.advance(100)
     expect(terminal.lines[1]).toMatch(/· Bash rm$/)
   })

@@ -39,7 +39,16 @@ describe('a run', () => {
 
   it('gives the engine what the flags say', async () => {
     const { engine } = await play([
-      ...['-p', 'x', '--permission-mode', 'plan', '--allowedTools', 'Read', '--disallowedTools', 'Bash(rm:*)'],
+      ...[
+        '-p',
+        'x',
+        '--permission-mode',
+        'plan',
+        '--allowedTools',
+        'Read',
+        '--disallowedTools',
+        'Bash(rm:*)',
+      ],
       ...['--system-prompt', 'S', '--append-system-prompt', 'A', '--model', 'opus', '--durability', 'write'],
       ...['--max-turns', '3', '--session-id', SESSION],
     ])
@@ -91,7 +100,9 @@ describe('the model', () => {
   })
 
   it('has the pace that is asked for', async () => {
-    const { models } = await play(['-p', 'x', '--model', 'offline'], { env: { TROUPE_OFFLINE_PACE_MS: '40' } })
+    const { models } = await play(['-p', 'x', '--model', 'offline'], {
+      env: { TROUPE_OFFLINE_PACE_MS: '40' },
+    })
     expect(models).toEqual(['offline at 40 ms'])
   })
 })
@@ -109,11 +120,15 @@ describe('the prompt', () => {
   })
 
   it('is the words alone when nothing comes for three seconds, and a line says so', async () => {
-    const fake = await play(['-p', 'review this'], { env: KEY, stdin: { silent: true } }, async ({ engine, clock }) => {
-      while (clock.pending === 0) await new Promise((resolve) => setImmediate(resolve))
-      await clock.advanceAsync(3000)
-      ;(await engine.asked()).end()
-    })
+    const fake = await play(
+      ['-p', 'review this'],
+      { env: KEY, stdin: { silent: true } },
+      async ({ engine, clock }) => {
+        while (clock.pending === 0) await new Promise((resolve) => setImmediate(resolve))
+        await clock.advanceAsync(3000)
+        ;(await engine.asked()).end()
+      },
+    )
     expect(fake.engine.runs[0]?.prompt).toBe('review this')
     expect(fake.stderr).toMatch(/nothing came from standard input in 3 s/)
   })
@@ -138,14 +153,21 @@ describe('the exit code', () => {
     play(['-p', 'x'], { env: KEY }, async ({ engine }) => (await engine.asked()).end(more))
 
   it('of a run that met its limit is not 0, and what there is of an answer is printed', async () => {
-    const { code, stdout, stderr } = await ending({ outcome: { kind: 'limit', limit: 'turns' }, text: 'so far' })
+    const { code, stdout, stderr } = await ending({
+      outcome: { kind: 'limit', limit: 'turns' },
+      text: 'so far',
+    })
     expect([code, stdout]).toEqual([1, 'so far\n'])
     expect(stderr).toMatch(/ended without success: the limit of turns was reached after 2 turns/)
   })
 
   it('of a failed run is 1, its words are no answer, and the fault is named', async () => {
     const fault = { code: 'overloaded', message: 'too busy', retryable: true }
-    const { code, stdout, stderr } = await ending({ status: 'failed', outcome: { kind: 'failed', fault }, text: 'I will' })
+    const { code, stdout, stderr } = await ending({
+      status: 'failed',
+      outcome: { kind: 'failed', fault },
+      text: 'I will',
+    })
     expect([code, stdout]).toEqual([1, ''])
     expect(stderr).toMatch(/too busy \(overloaded\)/)
   })
@@ -163,7 +185,11 @@ describe('the exit code', () => {
     const { code, stdout, stderr, engine } = await play(['-p', 'x'], { env: KEY }, async ({ engine }) => {
       ;(await engine.asked()).fail(new Error('session s is held by\n process 42 on this machine'))
     })
-    expect([code, stdout, stderr]).toEqual([1, '', 'troupe: session s is held by process 42 on this machine\n'])
+    expect([code, stdout, stderr]).toEqual([
+      1,
+      '',
+      'troupe: session s is held by process 42 on this machine\n',
+    ])
     expect(engine.isClosed).toBe(true)
   })
 
@@ -246,7 +272,10 @@ describe('the formats', () => {
 
   it('stream-json: a line for each thing that happens, the result last', async () => {
     const { stdout } = await play(['-p', 'x', '--output-format', 'stream-json', '--permission-mode', 'plan'])
-    const lines = stdout.trimEnd().split('\n').map((line) => JSON.parse(line))
+    const lines = stdout
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line))
     expect(lines[0]).toMatchObject({
       type: 'system',
       subtype: 'init',
@@ -262,9 +291,13 @@ describe('the formats', () => {
   })
 
   it('json says why an error is one', async () => {
-    const { stdout, code } = await play(['-p', 'x', '--output-format', 'json'], { env: KEY }, async ({ engine }) => {
-      ;(await engine.asked()).end({ outcome: { kind: 'limit', limit: 'turns' } })
-    })
+    const { stdout, code } = await play(
+      ['-p', 'x', '--output-format', 'json'],
+      { env: KEY },
+      async ({ engine }) => {
+        ;(await engine.asked()).end({ outcome: { kind: 'limit', limit: 'turns' } })
+      },
+    )
     expect(code).toBe(1)
     expect(JSON.parse(stdout)).toMatchObject({ subtype: 'error_max_turns', is_error: true })
   })
@@ -318,13 +351,20 @@ describe('going on with a session', () => {
   })
 
   it('in stream-json shows whose lines the old children speak', async () => {
-    const { stdout } = await play(['-r', '0767', '--output-format', 'stream-json'], options, async ({ engine }) => {
-      engine.onResume = () => engine.runInFlight()
-      const run = await engine.asked()
-      engine.publish(...facts.slice(8))
-      run.end()
-    })
-    const lines = stdout.trimEnd().split('\n').map((line) => JSON.parse(line))
+    const { stdout } = await play(
+      ['-r', '0767', '--output-format', 'stream-json'],
+      options,
+      async ({ engine }) => {
+        engine.onResume = () => engine.runInFlight()
+        const run = await engine.asked()
+        engine.publish(...facts.slice(8))
+        run.end()
+      },
+    )
+    const lines = stdout
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line))
     expect(lines.find((line) => line.subtype === 'task_progress')).toMatchObject({ tool_use_id: 'toolu_1' })
     expect(lines.at(-1)).toMatchObject({ type: 'result', session_id: SESSION })
   })

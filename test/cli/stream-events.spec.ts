@@ -1,14 +1,15 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { createStreamEvents, type StreamEvent } from '../../src/cli/stream-events.ts'
-import type { ModelDelta } from '../../src/effects/model/model.ts'
 
-const create = () => createStreamEvents({ model: 'm', messageId: () => 'msg_x' })
-const MESSAGE: ModelDelta = {
-  type: 'message',
+const stream = () => createStreamEvents({ model: 'm', messageId: () => 'msg_x' })
+const create = () => stream().delta
+const MESSAGE = {
+  type: 'message' as const,
   reply: {
     id: 'msg_1',
-    role: 'assistant',
+    type: 'message' as const,
+    role: 'assistant' as const,
     model: 'm',
     content: [],
     stop_reason: 'end_turn',
@@ -25,7 +26,11 @@ describe('the stream events of a reply', () => {
       { type: 'heartbeat' } as const,
       { type: 'block_started', index: 0, block: { type: 'text', text: '' } } as const,
       { type: 'text', index: 0, text: 'a' } as const,
-      { type: 'block_started', index: 1, block: { type: 'tool_use', id: 't', name: 'Read', input: {} } } as const,
+      {
+        type: 'block_started',
+        index: 1,
+        block: { type: 'tool_use', id: 't', name: 'Read', input: {} },
+      } as const,
       { type: 'input_json', index: 1, json: '{"a"' } as const,
       MESSAGE,
     ].flatMap(next)
@@ -48,6 +53,13 @@ describe('the stream events of a reply', () => {
     expect(events[7]).toMatchObject({ delta: { stop_reason: 'end_turn' }, usage: { output_tokens: 2 } })
   })
 
+  it('end with the reply when no message came among the deltas, and only once', () => {
+    const { delta, end } = stream()
+    delta({ type: 'text', index: 0, text: 'a' })
+    expect(typesOf(end(MESSAGE.reply))).toEqual(['content_block_stop', 'message_delta', 'message_stop'])
+    expect(end(MESSAGE.reply)).toEqual([])
+  })
+
   it('begin anew after an attempt that broke', () => {
     const next = create()
     const events = [
@@ -64,7 +76,11 @@ describe('the stream events of a reply', () => {
       fc.record({ type: fc.constant('text' as const), index, text: fc.string() }),
       fc.record({ type: fc.constant('thinking' as const), index, text: fc.string() }),
       fc.record({ type: fc.constant('input_json' as const), index, json: fc.string() }),
-      fc.record({ type: fc.constant('block_started' as const), index, block: fc.constant({ type: 'text', text: '' }) }),
+      fc.record({
+        type: fc.constant('block_started' as const),
+        index,
+        block: fc.constant({ type: 'text', text: '' }),
+      }),
       fc.constant({ type: 'heartbeat' as const }),
       fc.constant(MESSAGE),
     )

@@ -29,7 +29,8 @@ function counter(): () => string {
   return () => `uuid-${++count}`
 }
 
-const projection = (more: Partial<StreamJsonOptions> = {}): StreamJson => createStreamJson({ ...OPTIONS, ...more })
+const projection = (more: Partial<StreamJsonOptions> = {}): StreamJson =>
+  createStreamJson({ ...OPTIONS, ...more })
 
 /** Lines as their readers get them. */
 const linesOf = (stream: StreamJson, events: readonly EngineEvent[]): Line[] =>
@@ -60,7 +61,9 @@ describe('the lines of a session with a child', () => {
 
   it('have one content block per assistant line, and only the last says why the reply stopped', () => {
     const [first, second] = lines.filter((line) => line['type'] === 'assistant')
-    expect(first).toMatchObject({ message: { content: [{ type: 'text', text: 'I ask.' }], stop_reason: null } })
+    expect(first).toMatchObject({
+      message: { content: [{ type: 'text', text: 'I ask.' }], stop_reason: null },
+    })
     expect(second).toMatchObject({ message: { content: [{ name: 'Agent' }], stop_reason: 'tool_use' } })
   })
 
@@ -76,7 +79,9 @@ describe('the lines of a session with a child', () => {
     expect(tasks.map((line) => [line['task_id'], line['tool_use_id']])).toEqual(
       tasks.map(() => [CHILD, 'toolu_1']),
     )
-    expect(lines.find((line) => kindOf(line) === 'user of child')).toMatchObject({ parent_tool_use_id: 'toolu_1' })
+    expect(lines.find((line) => kindOf(line) === 'user of child')).toMatchObject({
+      parent_tool_use_id: 'toolu_1',
+    })
   })
 
   it('count tokens, tools and time of the child', () => {
@@ -92,7 +97,9 @@ describe('the lines of a session with a child', () => {
   })
 
   it('give the structured result of a tool beside the one for the model', () => {
-    expect(lines.find((line) => kindOf(line) === 'user')).toMatchObject({ tool_use_result: { status: 'completed' } })
+    expect(lines.find((line) => kindOf(line) === 'user')).toMatchObject({
+      tool_use_result: { status: 'completed' },
+    })
   })
 })
 
@@ -139,7 +146,11 @@ describe('a resumed session', () => {
     for (const fact of facts.slice(0, 8)) stream.event(fact)
     const resumed = [root, child].map((agent) => agent.event({ type: 'run.resumed' }))
     const lines = linesOf(stream, [...resumed, ...facts.slice(8)])
-    expect(lines.map(kindOf).slice(0, 3)).toEqual(['system/init', 'system/task_progress', 'assistant of child'])
+    expect(lines.map(kindOf).slice(0, 3)).toEqual([
+      'system/init',
+      'system/task_progress',
+      'assistant of child',
+    ])
     expect(lines[1]).toMatchObject({ tool_use_id: 'toolu_1' })
   })
 
@@ -152,7 +163,10 @@ describe('a resumed session', () => {
 })
 
 describe('partial messages', () => {
-  const delta = (agentId: AgentId, change: Extract<EngineEvent, { kind: 'delta' }>['delta']): EngineEvent => ({
+  const delta = (
+    agentId: AgentId,
+    change: Extract<EngineEvent, { kind: 'delta' }>['delta'],
+  ): EngineEvent => ({
     kind: 'delta',
     sessionId: SESSION,
     agentId,
@@ -171,6 +185,22 @@ describe('partial messages', () => {
       { type: 'message_start', message: { model: 'claude-sonnet-4-6' } },
       { type: 'content_block_start' },
       { type: 'content_block_delta', delta: { text: 'I ' } },
+    ])
+  })
+
+  it('end before the lines of the reply that they were', () => {
+    const { facts } = delegation()
+    const stream = projection({ partial: true })
+    linesOf(stream, [...facts.slice(0, 3), delta(ROOT, { type: 'text', index: 0, text: 'I ask.' })])
+    const lines = linesOf(stream, facts.slice(3, 4))
+    expect(
+      lines.map((line) => [line['type'], (line['event'] as { type?: string } | undefined)?.type]),
+    ).toEqual([
+      ['stream_event', 'content_block_stop'],
+      ['stream_event', 'message_delta'],
+      ['stream_event', 'message_stop'],
+      ['assistant', undefined],
+      ['assistant', undefined],
     ])
   })
 
@@ -200,13 +230,21 @@ describe('the result line', () => {
     [{ kind: 'completed' as const }, 'success', undefined],
     [{ kind: 'partial' as const }, 'success', undefined],
     [{ kind: 'no_report' as const }, 'success', undefined],
-    [{ kind: 'limit' as const, limit: 'turns' as const }, 'error_max_turns', 'the limit of turns was reached after 2 turns'],
+    [
+      { kind: 'limit' as const, limit: 'turns' as const },
+      'error_max_turns',
+      'the limit of turns was reached after 2 turns',
+    ],
     [
       { kind: 'failed' as const, fault: { code: 'overloaded', message: 'too busy', retryable: true } },
       'error_during_execution',
       'too busy (overloaded)',
     ],
-    [{ kind: 'killed' as const, by: 'user', reason: 'enough' }, 'error_during_execution', 'killed by user: enough'],
+    [
+      { kind: 'killed' as const, by: 'user', reason: 'enough' },
+      'error_during_execution',
+      'killed by user: enough',
+    ],
   ])('says of %j that it is %s', (outcome, subtype, error) => {
     const line = projection().result(resultOf({ outcome }))
     expect(line.subtype).toBe(subtype)
@@ -216,7 +254,14 @@ describe('the result line', () => {
 
   it('names the calls that were refused', () => {
     const denials = [
-      { agentId: CHILD, callId: callId(1, 3, 0), toolName: 'Bash', toolUseId: 't', toolInput: { command: 'rm' }, reason: 'rule' },
+      {
+        agentId: CHILD,
+        callId: callId(1, 3, 0),
+        toolName: 'Bash',
+        toolUseId: 't',
+        toolInput: { command: 'rm' },
+        reason: 'rule',
+      },
     ]
     expect(projection().result(resultOf({ denials })).permission_denials).toEqual([
       { tool_name: 'Bash', tool_use_id: 't', tool_input: { command: 'rm' } },
@@ -227,94 +272,118 @@ describe('the result line', () => {
 const corpus = process.env['TROUPE_CORPUS'] ?? resolve(import.meta.dirname, '../../../shared/corpus')
 const recorded = resolve(corpus, 'transcripts/claude-code-2.1.92/foreground/stdout.jsonl')
 
-describe.skipIf(!existsSync(recorded))(`beside the lines of the program that users know (${recorded})`, () => {
-  const theirs: Line[] = existsSync(recorded)
-    ? readFileSync(recorded, 'utf8').trim().split('\n').map((line) => JSON.parse(line))
-    : []
-  const stream = projection()
-  const ours: Line[] = [...linesOf(stream, sameScenario()), JSON.parse(JSON.stringify(stream.result(resultOf())))]
-
-  /** Fields that only they have, by the path of the field, and why we do not. */
-  const THEIRS_ONLY: Readonly<Record<string, string>> = {
-    'system/init.claude_code_version': 'ours is troupe_version',
-    'system/init.output_style': 'we have no output styles',
-    'system/init.skills': 'skills come with a later part',
-    'system/init.plugins': 'plugins come with a later part',
-    'system/init.fast_mode_state': 'a mode of their service',
-    'result/success.fast_mode_state': 'a mode of their service',
-    'result/success.terminal_reason': 'the subtype says it',
-    'assistant.message.context_management': 'passed on when the server sends it; this reply had none',
-    'assistant of child.message.context_management': 'passed on when the server sends it; this reply had none',
-    'result/success.usage.server_tool_use': 'the sums of the engine are the four counts that every server reports',
-    'result/success.usage.service_tier': 'not a count',
-    'result/success.usage.cache_creation': 'the sums of the engine are the four counts that every server reports',
-    'result/success.usage.inference_geo': 'not a count',
-    'result/success.usage.iterations': 'not a count',
-    'result/success.usage.speed': 'not a count',
-  }
-  /** Fields that only we have. */
-  const OURS_ONLY: Readonly<Record<string, string>> = {
-    'system/init.troupe_version': 'theirs is claude_code_version',
-  }
-
-  it('has the same kinds in the same order', () => {
-    expect(ours.map(kindOf)).toEqual(theirs.map(kindOf))
-  })
-
-  it('has the same fields, but for those that are listed here', () => {
-    const missing = new Set<string>()
-    const extra = new Set<string>()
-    theirs.forEach((line, i) => {
-      const mine = fieldsOf(ours[i] ?? {}, kindOf(line))
-      const known = fieldsOf(line, kindOf(line))
-      // What is inside of a field that we do not have is not missing once more.
-      for (const field of known) if (!mine.has(field) && mine.has(parentOf(field))) missing.add(field)
-      for (const field of mine) if (!known.has(field)) extra.add(field)
-    })
-    expect([...missing].sort()).toEqual(Object.keys(THEIRS_ONLY).sort())
-    expect([...extra].sort()).toEqual(Object.keys(OURS_ONLY).sort())
-  })
-
-  it('says the same things: texts, calls, results and ids', () => {
-    const gist = (line: Line) => {
-      const message = line['message'] as { content?: unknown; role?: string } | undefined
-      return [kindOf(line), line['task_id'], line['tool_use_id'], line['parent_tool_use_id'], message?.role, message?.content]
-    }
-    expect(ours.map(gist)).toEqual(theirs.map(gist))
-  })
-
-  /** Their scenario, told with our events. */
-  function sameScenario(): EngineEvent[] {
-    const teller = createTeller()
-    const root = teller.agent(ROOT)
-    const child = teller.agent(CHILD)
-    const call = { description: 'list files', prompt: 'SUBTASK list files', subagent_type: 'general-purpose' }
-    const handedIn = theirs.find((line) => kindOf(line) === 'user')
-    const content = (handedIn?.['message'] as { content?: { content?: [] }[] } | undefined)?.content?.[0]?.content ?? []
-    return [
-      root.spawned(),
-      root.started('go'),
-      root.prepared(),
-      root.replies([text('spawning'), toolUse('toolu_000001xrvx3h', 'Agent', call)]),
-      root.starts('toolu_000001xrvx3h', CHILD),
-      child.spawned({
-        kind: 'general-purpose',
-        description: 'list files',
-        parent: { agentId: ROOT, callId: callId(1, 4, 0), toolUseId: 'toolu_000001xrvx3h' },
-      }),
-      child.started('SUBTASK list files'),
-      child.prepared(),
-      child.replies([toolUse('toolu_0000025twyn8', 'Bash', { command: 'ls', description: 'list' })]),
-      child.starts('toolu_0000025twyn8'),
-      child.gets('toolu_0000025twyn8', 'README.md\na.txt', { isError: false }),
-      child.replies([text('sub done: found files')]),
-      child.ends(),
-      root.gets('toolu_000001xrvx3h', content, { structured: handedIn?.['tool_use_result'] }),
-      root.replies([text('main done')]),
-      root.ends(),
+describe.skipIf(!existsSync(recorded))(
+  `beside the lines of the program that users know (${recorded})`,
+  () => {
+    const theirs: Line[] = existsSync(recorded)
+      ? readFileSync(recorded, 'utf8')
+          .trim()
+          .split('\n')
+          .map((line) => JSON.parse(line))
+      : []
+    const stream = projection()
+    const ours: Line[] = [
+      ...linesOf(stream, sameScenario()),
+      JSON.parse(JSON.stringify(stream.result(resultOf()))),
     ]
-  }
-})
+
+    /** Fields that only they have, by the path of the field, and why we do not. */
+    const THEIRS_ONLY: Readonly<Record<string, string>> = {
+      'system/init.claude_code_version': 'ours is troupe_version',
+      'system/init.output_style': 'we have no output styles',
+      'system/init.skills': 'skills come with a later part',
+      'system/init.plugins': 'plugins come with a later part',
+      'system/init.fast_mode_state': 'a mode of their service',
+      'result/success.fast_mode_state': 'a mode of their service',
+      'result/success.terminal_reason': 'the subtype says it',
+      'assistant.message.context_management': 'passed on when the server sends it; this reply had none',
+      'assistant of child.message.context_management':
+        'passed on when the server sends it; this reply had none',
+      'result/success.usage.server_tool_use':
+        'the sums of the engine are the four counts that every server reports',
+      'result/success.usage.service_tier': 'not a count',
+      'result/success.usage.cache_creation':
+        'the sums of the engine are the four counts that every server reports',
+      'result/success.usage.inference_geo': 'not a count',
+      'result/success.usage.iterations': 'not a count',
+      'result/success.usage.speed': 'not a count',
+    }
+    /** Fields that only we have. */
+    const OURS_ONLY: Readonly<Record<string, string>> = {
+      'system/init.troupe_version': 'theirs is claude_code_version',
+    }
+
+    it('has the same kinds in the same order', () => {
+      expect(ours.map(kindOf)).toEqual(theirs.map(kindOf))
+    })
+
+    it('has the same fields, but for those that are listed here', () => {
+      const missing = new Set<string>()
+      const extra = new Set<string>()
+      theirs.forEach((line, i) => {
+        const mine = fieldsOf(ours[i] ?? {}, kindOf(line))
+        const known = fieldsOf(line, kindOf(line))
+        // What is inside of a field that we do not have is not missing once more.
+        for (const field of known) if (!mine.has(field) && mine.has(parentOf(field))) missing.add(field)
+        for (const field of mine) if (!known.has(field)) extra.add(field)
+      })
+      expect([...missing].sort()).toEqual(Object.keys(THEIRS_ONLY).sort())
+      expect([...extra].sort()).toEqual(Object.keys(OURS_ONLY).sort())
+    })
+
+    it('says the same things: texts, calls, results and ids', () => {
+      const gist = (line: Line) => {
+        const message = line['message'] as { content?: unknown; role?: string } | undefined
+        return [
+          kindOf(line),
+          line['task_id'],
+          line['tool_use_id'],
+          line['parent_tool_use_id'],
+          message?.role,
+          message?.content,
+        ]
+      }
+      expect(ours.map(gist)).toEqual(theirs.map(gist))
+    })
+
+    /** Their scenario, told with our events. */
+    function sameScenario(): EngineEvent[] {
+      const teller = createTeller()
+      const root = teller.agent(ROOT)
+      const child = teller.agent(CHILD)
+      const call = {
+        description: 'list files',
+        prompt: 'SUBTASK list files',
+        subagent_type: 'general-purpose',
+      }
+      const handedIn = theirs.find((line) => kindOf(line) === 'user')
+      const content =
+        (handedIn?.['message'] as { content?: { content?: [] }[] } | undefined)?.content?.[0]?.content ?? []
+      return [
+        root.spawned(),
+        root.started('go'),
+        root.prepared(),
+        root.replies([text('spawning'), toolUse('toolu_000001xrvx3h', 'Agent', call)]),
+        root.starts('toolu_000001xrvx3h', CHILD),
+        child.spawned({
+          kind: 'general-purpose',
+          description: 'list files',
+          parent: { agentId: ROOT, callId: callId(1, 4, 0), toolUseId: 'toolu_000001xrvx3h' },
+        }),
+        child.started('SUBTASK list files'),
+        child.prepared(),
+        child.replies([toolUse('toolu_0000025twyn8', 'Bash', { command: 'ls', description: 'list' })]),
+        child.starts('toolu_0000025twyn8'),
+        child.gets('toolu_0000025twyn8', 'README.md\na.txt', { isError: false }),
+        child.replies([text('sub done: found files')]),
+        child.ends(),
+        root.gets('toolu_000001xrvx3h', content, { structured: handedIn?.['tool_use_result'] }),
+        root.replies([text('main done')]),
+        root.ends(),
+      ]
+    }
+  },
+)
 
 const parentOf = (field: string): string => field.slice(0, field.lastIndexOf('.'))
 

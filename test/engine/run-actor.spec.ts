@@ -16,6 +16,7 @@ const REPLY: RunEvent = {
   seq: 3,
   reply: {
     id: 'msg',
+    type: 'message',
     role: 'assistant',
     model: 'm',
     content: [{ type: 'tool_use', id: 't', name: 'Bash', input: {} }],

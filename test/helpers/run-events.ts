@@ -68,6 +68,7 @@ export function replied({ at, says, calls = [], stop, input = {} }: ReplySpec): 
   }))
   const reply = {
     id: `msg_${at}`,
+    type: 'message' as const,
     role: 'assistant' as const,
     model: 'a-model',
     content: [...text, ...toolUses],

@@ -17,6 +17,7 @@ const toolUse = (id: string, input: unknown = {}) => ({ type: 'tool_use', id, na
 function replyOf(content: ReplyDraft['reply']['content'], more: Partial<ReplyDraft> = {}): ReplyDraft {
   const reply: ReplyDraft['reply'] = {
     id: 'msg_1',
+    type: 'message',
     role: 'assistant',
     model: 'claude-sonnet-4-6',
     content,
@@ -192,7 +193,11 @@ describe('a reply', () => {
     for (const line of lines) {
       expect(line).toMatchObject({ requestId: 'req_1', message: { id: 'msg_1', usage: three.reply.usage } })
     }
-    expect(lines.map((line) => line['troupe'])).toEqual([undefined, { block: 1, safe: true }, { block: 2 }])
+    expect(lines.map((line) => line['troupe'])).toEqual([
+      undefined,
+      { block: 1, safe: true },
+      { block: 2, run: 1 },
+    ])
   })
 
   it('gets its position and the ids of its calls when it is encoded', () => {

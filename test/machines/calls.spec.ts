@@ -120,6 +120,7 @@ describe('the calls that a reply asks for', () => {
   const toolUse = (id: string, name: string) => ({ type: 'tool_use', id, name, input: {} })
   const reply = {
     id: 'msg_1',
+    type: 'message' as const,
     role: 'assistant' as const,
     model: 'a-model',
     content: [

@@ -33,7 +33,7 @@ export interface ModelRequest {
 
 /**
  * What comes out of a stream. `message` comes once and is last. After `restarted` everything before it is void:
- * the attempt broke and another, number `attempt` (the first is 1), begins after `delayMs`.
+ * the attempt broke and another, number `attempt` (the first is 1), begins after `delayMs` at the earliest.
  */
 export type ModelDelta =
   | { readonly type: 'text'; readonly index: number; readonly text: string }

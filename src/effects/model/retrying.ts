@@ -11,7 +11,7 @@
  * - R4 A pause is never shorter than what the server asked for, and jittered on top, so that agents spread out.
  * - R5 An abort or an unsubscription ends whatever is going on, also a pause, and leaves no timer behind.
  */
-import { Observable, type Subscriber, type Subscription } from 'rxjs'
+import { defer, Observable, type Subscriber, type Subscription } from 'rxjs'
 import type { CancelTimer, Clock } from '../clock.ts'
 import type { GateTicket, ProviderGate } from './gate.ts'
 import type { Model, ModelDelta, ModelRequest } from './model.ts'
@@ -40,7 +40,7 @@ export const DEFAULT_RETRY_POLICY: RetryPolicy = {
   maxDelayMs: 32_000,
 }
 
-export interface RetryOptions {
+export interface WithRetriesOptions {
   /** Shared by all models of the provider. */
   readonly gate: ProviderGate
   readonly clock: Clock
@@ -49,7 +49,7 @@ export interface RetryOptions {
   readonly options?: Partial<RetryPolicy>
 }
 
-interface Retrying extends RetryOptions {
+interface Retrying extends WithRetriesOptions {
   readonly model: Model
   readonly policy: RetryPolicy
 }
@@ -58,7 +58,7 @@ interface Retrying extends RetryOptions {
  * `model` with retries. Errors that are not retryable pass through; when the attempts are used up the error is a
  * {@link ModelError} with the last one's code, `retryable: true`, the number of `attempts`, and the last one as `cause`.
  */
-export function withRetries(model: Model, options: RetryOptions): Model {
+export function withRetries(model: Model, options: WithRetriesOptions): Model {
   const retrying: Retrying = { ...options, model, policy: { ...DEFAULT_RETRY_POLICY, ...options.options } }
   return {
     provider: model.provider,
@@ -186,7 +186,8 @@ function attempt(
     if (last) report.done()
   }
 
-  const subscribed = model.stream(request, abort.signal).subscribe({
+  // Deferred, so that a model which throws before it gives a stream is an error like others.
+  const subscribed = defer(() => model.stream(request, abort.signal)).subscribe({
     next: take,
     error: (error: unknown) => fail(ModelError.from(error)),
     complete: () => {

@@ -1,7 +1,7 @@
 /** Output of a process in bounded memory: the first and the last bytes are kept, the middle is counted. */
 
 /** What was kept. */
-export interface CappedText {
+interface CappedText {
   readonly text: string
   /** Bytes that are not in `text`. */
   readonly omittedBytes: number

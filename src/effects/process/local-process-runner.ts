@@ -6,7 +6,7 @@
  *
  * R1 A command has a session and a group of its own, its standard input is empty, and it carries its mark.
  * R2 `run` settles only when nothing of the group runs any more.
- * R3 What outlives the shell in its group (`server &`) has {@link LINGER_MS} to finish and is ended then: a call
+ * R3 What outlives the shell in its group (`server &`) has `LINGER_MS` to finish and is ended then: a call
  *    neither waits for an inherited pipe nor leaves a process behind. The outcome is still the shell's exit.
  * R4 Output is bounded while it is read, so a command can write as much as it likes.
  *
@@ -34,7 +34,7 @@ export interface LocalProcessRunnerOptions {
 }
 
 /** Milliseconds that the rest of a group has after its shell has ended (R3). */
-export const LINGER_MS = 200
+const LINGER_MS = 200
 /** Milliseconds to read the rest of the output when the group is gone and somebody outside holds the pipe. */
 const DRAIN_MS = 200
 

@@ -50,5 +50,6 @@ function valueAt(input: unknown, path: readonly PropertyKey[]): unknown {
 
 function show(value: unknown): string {
   const text = JSON.stringify(value) ?? String(value)
-  return text.length > 60 ? `${text.slice(0, 60)}…` : text
+  // By characters: half of a surrogate pair is no valid text in a request.
+  return text.length > 60 ? `${[...text].slice(0, 60).join('')}…` : text
 }

@@ -23,14 +23,14 @@ import { ToolRefusal } from './tool-refusal.ts'
 const MAX_BYTES = 20 * 1024 * 1024
 
 /** What the log keeps of a write before it is done. */
-export const WriteIntent = z.object({
+const WriteIntent = z.object({
   /** Resolved path. */
   path: z.string(),
   /** Hash of the content now; null: there is no file. */
   before: z.string().nullable(),
   after: z.string(),
 })
-export type WriteIntent = z.infer<typeof WriteIntent>
+type WriteIntent = z.infer<typeof WriteIntent>
 
 /** Makes the new content from the old (null: no file). Throws a {@link ToolRefusal} when it cannot be made. */
 export type Change = (place: Place, old: Buffer | null) => Buffer | Promise<Buffer>

@@ -19,7 +19,7 @@ export interface RipgrepOutput {
 }
 
 /** Milliseconds that one search may take. */
-export const SEARCH_TIME_LIMIT_MS = 20_000
+const SEARCH_TIME_LIMIT_MS = 20_000
 
 /** For every search: no configuration file, hidden files too. */
 const COMMON_ARGS = ['--no-config', '--color=never', '--no-messages', '--hidden']
@@ -48,11 +48,11 @@ export async function runRipgrep(request: RipgrepRequest): Promise<RipgrepOutput
     let errors = ''
     let cut: RipgrepOutput['cut']
     const end = (): boolean => child.kill('SIGKILL')
+    context.signal.addEventListener('abort', end, { once: true })
     const cancelLimit = context.clock.setTimer(SEARCH_TIME_LIMIT_MS, () => {
       cut = 'time'
       end()
     })
-    context.signal.addEventListener('abort', end, { once: true })
     const release = (): void => {
       cancelLimit()
       context.signal.removeEventListener('abort', end)

@@ -11,7 +11,7 @@ import type { Tool } from './tool.ts'
 import { writeTool } from './write.ts'
 
 /** A call that can be run, or why it cannot, in words for the model. */
-export type ParsedCall =
+type ParsedCall =
   | { readonly ok: true; readonly tool: Tool; readonly input: unknown }
   | { readonly ok: false; readonly message: string }
 
@@ -69,7 +69,7 @@ export function standardTools(): readonly Tool[] {
 }
 
 /** A tool as the Messages API takes it. */
-export function definitionOf(tool: Tool): ToolDefinition {
+function definitionOf(tool: Tool): ToolDefinition {
   const { $schema: _, ...schema } = z.toJSONSchema(tool.inputSchema, {
     io: 'input',
     override: ({ jsonSchema }) => {

@@ -6,6 +6,7 @@
  *   C2  A call that was started and has no result follows its tool's resume rule; nothing else is repeated.
  *   C3  Every way out is a result: refused, failed and interrupted calls too.
  */
+import { unparsedInput } from '../../effects/model/accumulate-reply.ts'
 import type { Intent, Tool, ToolContext, ToolOutput } from '../../effects/tools/tool.ts'
 import { ToolRefusal } from '../../effects/tools/tool-refusal.ts'
 import type { AgentEventOf } from '../../machines/agent/events.ts'
@@ -48,6 +49,14 @@ async function resultOf(core: EngineCore, call: Call): Promise<CallEnded> {
   const { agent, block, callId, started } = call
   if (agent.isCut(callId)) {
     return failedResult(callId, block.id, 'Your reply was cut off at max_tokens inside this call, so it was not run. Make it again, shorter or in parts.')
+  }
+  const unparsed = unparsedInput(block.input)
+  if (unparsed !== undefined) {
+    return failedResult(
+      callId,
+      block.id,
+      `The input of this ${block.name} call is not a JSON object, so it was not run. It began: ${unparsed.slice(0, 200)}`,
+    )
   }
   const parsed = core.tools.parseCall(block.name, block.input)
   if (!parsed.ok) return failedResult(callId, block.id, parsed.message)

@@ -60,7 +60,11 @@ export function accepts(run: RunSnapshot, event: Pick<RunEvent, 'type'> & { call
     case 'call.ended':
       return run.context.calls.some((call) => call.callId === event.callId)
     case 'agent.backgrounded':
-      return typeof run.value === 'object' && 'running' in run.value && run.value.running.placement === 'foreground'
+      return (
+        typeof run.value === 'object' &&
+        'running' in run.value &&
+        run.value.running.placement === 'foreground'
+      )
     default:
       return true
   }

@@ -107,13 +107,17 @@ const waiting = (call: CallRequest): OpenCall => ({
   phase: 'waiting',
 })
 
-/** Sums the four counts that every server reports; other fields of a usage cannot be added and are left out. */
+/**
+ * Sums the four counts that every server reports; other fields of a usage cannot be added and are left out. Counts
+ * of the cache are there only where there are any.
+ */
 export function addUsage(a: Usage, b: Usage): Usage {
-  const sum = (key: 'cache_creation_input_tokens' | 'cache_read_input_tokens') => (a[key] ?? 0) + (b[key] ?? 0)
+  const created = (a.cache_creation_input_tokens ?? 0) + (b.cache_creation_input_tokens ?? 0)
+  const read = (a.cache_read_input_tokens ?? 0) + (b.cache_read_input_tokens ?? 0)
   return {
     input_tokens: a.input_tokens + b.input_tokens,
     output_tokens: a.output_tokens + b.output_tokens,
-    cache_creation_input_tokens: sum('cache_creation_input_tokens'),
-    cache_read_input_tokens: sum('cache_read_input_tokens'),
+    ...(created > 0 && { cache_creation_input_tokens: created }),
+    ...(read > 0 && { cache_read_input_tokens: read }),
   }
 }

@@ -109,9 +109,7 @@ const parts = setup({
           }),
       }
     }),
-    stopCallEffect: stopChild(({ event }) =>
-      event.type === 'call.ended' ? callActorId(event.callId) : '',
-    ),
+    stopCallEffect: stopChild(({ event }) => (event.type === 'call.ended' ? callActorId(event.callId) : '')),
     recordOutcome: assign(({ context }, params: { outcome: Outcome }) => ({
       outcome: context.outcome ?? params.outcome,
     })),
@@ -248,7 +246,10 @@ export const agentMachine = machineSetup.createMachine({
               on: {
                 'call.started': { guard: 'isRequestedCall', actions: 'markStarted' },
                 'process.started': { guard: 'isOpenCall' },
-                'call.ended': { guard: 'isOpenCall', actions: ['forgetCall', 'stopCallEffect', 'startCalls'] },
+                'call.ended': {
+                  guard: 'isOpenCall',
+                  actions: ['forgetCall', 'stopCallEffect', 'startCalls'],
+                },
               },
               always: { guard: 'allCallsHaveResults', target: 'deciding' },
             },

@@ -49,6 +49,7 @@ export type StopReason = z.infer<typeof StopReason>
 /** One whole reply of a model. */
 export const Reply = z.looseObject({
   id: z.string(),
+  type: z.literal('message'),
   role: z.literal('assistant'),
   model: z.string(),
   content: z.array(ContentBlock),

@@ -19,20 +19,40 @@ export const USAGE: Usage = {
 }
 
 export const text = (words: string): ContentBlock => ({ type: 'text', text: words })
-export const toolUse = (id: string, name: string, input: unknown): ContentBlock => ({ type: 'tool_use', id, name, input })
+export const toolUse = (id: string, name: string, input: unknown): ContentBlock => ({
+  type: 'tool_use',
+  id,
+  name,
+  input,
+})
 
 /** An agent whose story is told. */
 export interface Told {
   readonly agentId: AgentId
   /** Everything told so far, as its log has it. */
   readonly log: readonly Recorded[]
-  spawned(more?: Partial<AgentEventOf<'agent.spawned'>> & { type?: never; description?: string; kind?: string }): Fact
+  spawned(
+    more?: Partial<AgentEventOf<'agent.spawned'>> & { type?: never; description?: string; kind?: string },
+  ): Fact
   started(content: string, more?: { run?: number; lines?: string[] }): Fact
   prepared(): Fact
-  replies(content: readonly ContentBlock[], more?: { lines?: string[]; id?: string; usage?: Usage; model?: string }): Fact
+  replies(
+    content: readonly ContentBlock[],
+    more?: { lines?: string[]; id?: string; usage?: Usage; model?: string },
+  ): Fact
   /** The call of the latest reply with this `tool_use` id. */
   starts(toolUseId: string, child?: AgentId): Fact
-  gets(toolUseId: string, content: ResultContent, more?: { lines?: string[]; outcome?: 'ok' | 'error' | 'denied'; structured?: unknown; delivered?: AgentId; isError?: boolean }): Fact
+  gets(
+    toolUseId: string,
+    content: ResultContent,
+    more?: {
+      lines?: string[]
+      outcome?: 'ok' | 'error' | 'denied'
+      structured?: unknown
+      delivered?: AgentId
+      isError?: boolean
+    },
+  ): Fact
   ends(outcome?: Outcome): Fact
   event(event: AgentEvent, lines?: string[]): Fact
 }
@@ -112,7 +132,14 @@ export function createTeller(start = Date.UTC(2026, 10, 30, 12, 0, 0), step = 10
         replies: (content, { lines, id = `msg_${seq}`, usage = USAGE, model = 'claude-sonnet-4-6' } = {}) => {
           const calls = content.flatMap((block, i) =>
             isToolUse(block)
-              ? [{ callId: callId(run, seq + i, 0), toolUseId: block.id, name: block.name, concurrencySafe: true }]
+              ? [
+                  {
+                    callId: callId(run, seq + i, 0),
+                    toolUseId: block.id,
+                    name: block.name,
+                    concurrencySafe: true,
+                  },
+                ]
               : [],
           )
           turns += 1
@@ -126,7 +153,7 @@ export function createTeller(start = Date.UTC(2026, 10, 30, 12, 0, 0), step = 10
           }
           const reply = {
             id,
-            type: 'message',
+            type: 'message' as const,
             role: 'assistant' as const,
             model,
             content: [...content],
@@ -197,7 +224,11 @@ export function delegation(teller: Teller = createTeller()): { facts: Fact[]; ro
     root.prepared(),
     root.replies([
       text('I ask.'),
-      toolUse('toolu_1', 'Agent', { description: 'list files', prompt: 'list the files', subagent_type: 'Explore' }),
+      toolUse('toolu_1', 'Agent', {
+        description: 'list files',
+        prompt: 'list the files',
+        subagent_type: 'Explore',
+      }),
     ]),
     root.starts('toolu_1', CHILD),
     child.spawned({
@@ -212,7 +243,10 @@ export function delegation(teller: Teller = createTeller()): { facts: Fact[]; ro
     child.gets('toolu_2', 'README.md\na.txt', { isError: false }),
     child.replies([text('README.md and a.txt')]),
     child.ends(),
-    root.gets('toolu_1', [text('README.md and a.txt')], { structured: { status: 'completed' }, delivered: CHILD }),
+    root.gets('toolu_1', [text('README.md and a.txt')], {
+      structured: { status: 'completed' },
+      delivered: CHILD,
+    }),
     root.replies([text('There are two files.')]),
     root.ends(),
   ]

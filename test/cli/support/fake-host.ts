@@ -1,11 +1,11 @@
 /** A world without processes: what goes in is given, what comes out is kept. */
 import { tmpdir } from 'node:os'
-import type { Model } from '../../../src/effects/model/model.ts'
-import { createVirtualClock, type VirtualClock } from '../../../src/effects/virtual-clock.ts'
 import { CliError } from '../../../src/cli/errors.ts'
 import type { Host, StopSignal } from '../../../src/cli/host.ts'
 import { main } from '../../../src/cli/run-cli.ts'
 import type { LogEntry, SessionReader, SessionSummary } from '../../../src/cli/session-reader.ts'
+import type { Model } from '../../../src/effects/model/model.ts'
+import { createVirtualClock, type VirtualClock } from '../../../src/effects/virtual-clock.ts'
 import type { Recorded } from '../../../src/machines/agent/events.ts'
 import { createFakeEngine, type FakeEngine } from './fake-engine.ts'
 
@@ -135,7 +135,9 @@ export function createFakeHost(argv: readonly string[], options: FakeHostOptions
 export type FakeLog = readonly (Recorded | LogEntry)[]
 
 /** Sessions in memory: by id, the logs of each, the root's first, by the names of their files. */
-export function sessionsOf(sessions: Readonly<Record<string, Readonly<Record<string, FakeLog>>>>): SessionReader {
+export function sessionsOf(
+  sessions: Readonly<Record<string, Readonly<Record<string, FakeLog>>>>,
+): SessionReader {
   const logs = Object.assign({}, ...Object.values(sessions)) as Readonly<Record<string, FakeLog>>
   const entry = (item: Recorded | LogEntry, i: number): LogEntry =>
     'kind' in item ? item : { kind: 'event', offset: i * 100, recorded: item }

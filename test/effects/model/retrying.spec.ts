@@ -98,6 +98,21 @@ describe('a model with retries', () => {
     expect(seen.errors).toMatchObject([{ code: 'internal', retryable: false }])
   })
 
+  it('takes a model that throws before it gives a stream for one that fails, also in a later attempt', () => {
+    const clock = createVirtualClock(0)
+    let streams = 0
+    const broken: Model = {
+      provider: 'broken',
+      stream(request, signal) {
+        if (++streams > 1) throw new TypeError('a defect')
+        return createScriptedModel([cut()]).stream(request, signal)
+      },
+    }
+    const seen = watch(retrying(broken, clock).stream(aRequest(), never))
+    clock.runAll()
+    expect(seen.errors).toMatchObject([{ code: 'internal', retryable: false }])
+  })
+
   it('takes a stream that completes without a message for a broken one', () => {
     const clock = createVirtualClock(0)
     const empty: Model = {

@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs'
 import { mkdtemp, readdir, readFile, realpath, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { omissionMarker } from '../../../src/effects/process/capped-output.ts'
 import { createLocalProcessRunner } from '../../../src/effects/process/local-process-runner.ts'
@@ -214,20 +215,21 @@ describe.runIf(onLinux)('survivors of a killed engine', () => {
 
   /** Starts an engine in a process of its own and kills it as soon as its command is up. */
   async function killedEngine(command: string, ready: string, mark = `${AGENT}/3.4.0`) {
-    const script = join(import.meta.dirname, 'engine-that-dies.ts')
+    const script = fileURLToPath(new URL('./engine-that-dies.ts', import.meta.url))
     const engine = spawn(process.execPath, ['--import', 'tsx', script, mark, command], {
       stdio: ['ignore', 'pipe', 'inherit'],
     })
     const started = new Promise<string>((resolve) =>
       engine.stdout.once('data', (data) => resolve(String(data))),
     )
+    // Both: a command can be up before its engine has said so.
+    const line = await started
     await untilThere(ready)
     const exited = new Promise((resolve) => engine.once('exit', resolve))
     engine.kill('SIGKILL')
     await exited
-    const recorded: { readonly pid: number; readonly startTime: string; readonly mark: string } = JSON.parse(
-      await started,
-    )
+    const recorded: { readonly pid: number; readonly startTime: string; readonly mark: string } =
+      JSON.parse(line)
     return recorded
   }
 
@@ -261,7 +263,7 @@ describe.runIf(onLinux)('survivors of a killed engine', () => {
 
   it('never include this process or its ancestors, even when they carry the mark', async () => {
     // A process with the mark starts a runner that is told to end that very mark: it must live to say so.
-    const script = join(import.meta.dirname, 'engine-that-resumes.ts')
+    const script = fileURLToPath(new URL('./engine-that-resumes.ts', import.meta.url))
     const command = `sleep 30 & ${process.execPath} --import tsx ${script} ${AGENT}; wait $!; echo "alive, sleep $?"`
     const { output } = await run(command, {
       cwd: join(import.meta.dirname, '../../..'),

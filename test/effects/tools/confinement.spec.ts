@@ -1,7 +1,7 @@
-import { execFileSync } from 'node:child_process'
 import { mkdir, readdir, rename, rm, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { bashTool } from '../../../src/effects/tools/bash.ts'
 import { isInside, placePath } from '../../../src/effects/tools/confinement.ts'
 import { readPlainFile, replaceFile } from '../../../src/effects/tools/file-access.ts'
 import { readTool } from '../../../src/effects/tools/read.ts'
@@ -108,7 +108,7 @@ describe('reading', () => {
     ['a named pipe, without waiting for a writer', 'pipe', /is a device, a pipe or a socket/],
     ['a link to itself', 'loop', /leads back to itself/],
   ])('refuses %s', async (_, file_path, message) => {
-    execFileSync('mkfifo', [join(bench.cwd, 'pipe')])
+    await bench.call(bashTool, { command: 'mkfifo pipe' })
     const output = await bench.call(readTool, { file_path })
     expect(output.isError).toBe(true)
     expect(output.content).toMatch(message)
@@ -121,7 +121,7 @@ describe('reading', () => {
     await symlink(join(bench.outside, 'secret'), path)
     await expect(readPlainFile(real, 100)).rejects.toThrow(/ELOOP/)
     await rm(path)
-    execFileSync('mkfifo', [path])
+    await bench.call(bashTool, { command: `mkfifo ${path}` })
     await expect(readPlainFile(real, 100)).rejects.toThrow(/is not a plain file/)
   })
 

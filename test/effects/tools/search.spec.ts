@@ -1,6 +1,7 @@
 import { mkdir, utimes } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { Clock } from '../../../src/effects/clock.ts'
 import { type GlobInput, globTool } from '../../../src/effects/tools/glob.ts'
 import { type GrepInput, grepTool } from '../../../src/effects/tools/grep.ts'
 import { parseGrepLines, showGrepLine } from '../../../src/effects/tools/grep-output.ts'
@@ -26,6 +27,15 @@ beforeAll(async () => {
   }
 })
 afterAll(() => bench.dispose())
+
+/** A clock on which something happens as soon as a timer is set. */
+const whenTimerIsSet = (happen: (callback: () => void) => void): Clock => ({
+  now: () => 0,
+  setTimer: (_, callback) => {
+    happen(callback)
+    return () => {}
+  },
+})
 
 const grep = (input: GrepInput) => bench.call(grepTool, input)
 const glob = (input: GlobInput) => bench.call(globTool, input)
@@ -129,9 +139,20 @@ describe('Grep', () => {
     expect(output.content).toMatch(message)
   })
 
-  it('is ended by an interrupt', async () => {
-    const output = await bench.call(grepTool, { pattern: 'x' }, { signal: AbortSignal.abort() })
-    expect(output).toEqual({ content: 'Interrupted. The search was ended.', isError: true })
+  it('is ended by an interrupt, before it has begun and while it runs', async () => {
+    const interrupted = { content: 'Interrupted. The search was ended.', isError: true }
+    const early = await bench.call(grepTool, { pattern: 'x' }, { signal: AbortSignal.abort() })
+    expect(early).toEqual(interrupted)
+    const abort = new AbortController()
+    // The time limit is set when ripgrep runs: the moment to interrupt it.
+    const clock = whenTimerIsSet(() => abort.abort())
+    expect(await bench.call(grepTool, { pattern: 'x' }, { clock, signal: abort.signal })).toEqual(interrupted)
+  })
+
+  it('is ended at its time limit, and says that there may be more', async () => {
+    const clock = whenTimerIsSet((timeIsUp) => timeIsUp())
+    const { content } = await bench.call(grepTool, { pattern: 'x' }, { clock })
+    expect(content).toMatch(/\[Ended after 20 s; there may be more\. Search in a smaller folder\.]$/)
   })
 
   it('leaves out a last line that was cut in the middle', () => {

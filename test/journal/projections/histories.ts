@@ -74,6 +74,7 @@ export function createHistory(): History {
     reply: (content, { model = MODEL, stop = 'end_turn', usage } = {}) => {
       const reply: AgentEventOf<'reply.received'>['reply'] = {
         id: `msg_${seq}`,
+        type: 'message',
         role: 'assistant',
         model,
         content: [...content],

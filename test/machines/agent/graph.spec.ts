@@ -1,7 +1,12 @@
 import { describe, expect, it } from 'vitest'
+import type { Phase } from '../../../src/machines/agent/accepts.ts'
 import { phaseOf } from '../../../src/machines/agent/accepts.ts'
+import { startable } from '../../../src/machines/agent/calls.ts'
 import { statusOf } from '../../../src/machines/agent/context.ts'
-import { agentMachine } from '../../../src/machines/agent/machine.ts'
+import { agentMachine, callActorId } from '../../../src/machines/agent/machine.ts'
+import type { Wanted } from '../../helpers/live-run.ts'
+import { wantedBy } from '../../helpers/live-run.ts'
+import { AGENT, RUN } from '../../helpers/run-events.ts'
 import { edgesOf, eventsIn, shortestRuns, situationOf, uncovered } from '../../helpers/run-graph.ts'
 
 const paths = shortestRuns()
@@ -77,23 +82,30 @@ describe('the graph of a run', () => {
     }
   })
 
-  it('wants in every situation the effects of its state and of no other', () => {
+  it('wants in every situation the effects of its state and of no other, each with its ids', () => {
+    const ids = { agentId: AGENT, run: RUN }
     for (const { state: run } of paths) {
-      const calls = run.context.calls
-        .filter(({ phase }) => phase !== 'waiting')
-        .map(({ callId }) => `call:${callId}`)
-      const wanted = {
-        awaitingPrompt: [],
-        preparing: ['prepare'],
-        requesting: ['requestModel'],
-        acting: calls,
-        draining: ['drain'],
-        completed: [],
-        failed: [],
-        killed: [],
-      }[phaseOf(run)]
-      expect(Object.keys(run.children).toSorted(), situationOf(run)).toEqual(wanted.toSorted())
+      const calls = run.context.calls.filter(({ phase }) => phase !== 'waiting')
+      const wanted: Record<Phase, Record<string, Wanted>> = {
+        awaitingPrompt: {},
+        preparing: { prepare: { src: 'prepare', input: ids } },
+        requesting: { requestModel: { src: 'requestModel', input: ids } },
+        acting: Object.fromEntries(
+          calls.map(({ callId }) => [callActorId(callId), { src: 'runCall', input: { ...ids, callId } }]),
+        ),
+        draining: { drain: { src: 'drain', input: ids } },
+        completed: {},
+        failed: {},
+        killed: {},
+      }
+      expect(wantedBy(run), situationOf(run)).toEqual(wanted[phaseOf(run)])
     }
+  })
+
+  it('lets no call wait that could run', () => {
+    const acting = paths.filter(({ state }) => phaseOf(state) === 'acting')
+    expect(acting.length).toBeGreaterThan(10)
+    for (const { state } of acting) expect(startable(state.context.calls), situationOf(state)).toEqual([])
   })
 })
 

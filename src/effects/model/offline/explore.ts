@@ -2,16 +2,13 @@
  * One agent that explores alone: it searches, reads around the best hits, and knows then what it can report.
  * Each turn is computed from the conversation so far; nothing is remembered elsewhere.
  */
-import type { Angle } from './angle.ts'
 import { ANGLES } from './angle.ts'
-import type { SeenText } from './context.ts'
-import { candidateAt, declarations, seenText } from './context.ts'
 import type { Episode, Exchange } from './conversation.ts'
-import { declaredIn, isComment } from './lines.ts'
+import type { Findings } from './findings.ts'
+import { judge, MOST_HITS } from './findings.ts'
 import { carries, matchable } from './match.ts'
 import { pathKind } from './path-kind.ts'
 import type { Hit } from './rank.ts'
-import { rank, spread } from './rank.ts'
 import { shown } from './report.ts'
 import { broaderSearch, firstSearches, reads } from './searches.ts'
 import type { Call } from './step.ts'
@@ -19,23 +16,11 @@ import type { Task } from './task.ts'
 import type { SeenLine } from './tool-text.ts'
 import { globPaths, grepLines, readLines } from './tool-text.ts'
 
-/** What an exploring agent has found. */
-export interface Findings {
-  /** The best hits of each angle, best first. */
-  readonly hits: Readonly<Record<Angle, readonly Hit[]>>
-  /** Comments that speak of the words, best first, where what they stand above was not seen yet. */
-  readonly comments: readonly Hit[]
-  /** What went wrong, one sentence each. */
-  readonly problems: readonly string[]
-}
-
 /** Either more calls are worth making, or there are findings. */
 export type Exploration =
   | { readonly status: 'searching'; readonly calls: readonly Call[] }
   | { readonly status: 'found'; readonly findings: Findings }
 
-const MOST_HITS = 12
-const MOST_PER_FILE = 4
 const MOST_FILES_BY_NAME = 3
 /** Nobody asks for more than one broader search. */
 const SEARCH_ROUNDS = 2
@@ -53,7 +38,7 @@ export function explore(task: Task, episode: Episode, offered: ReadonlySet<strin
   if (nothing && !allFailed && rounds < SEARCH_ROUNDS && offered.has('Grep'))
     return { status: 'searching', calls: [broaderSearch(task)] }
 
-  const findings = judge(task, evidence, done)
+  const findings = judge(task, evidence, problemsOf(done))
   if (nothing || !offered.has('Read') || done.some((call) => call.tool === 'Read'))
     return { status: 'found', findings }
   const calls = reads(worthReading(task, findings), files)
@@ -67,63 +52,6 @@ function gather(done: readonly Exchange[]): readonly SeenLine[] {
     if (call.tool === 'Grep') return grepLines(call.result)
     return call.tool === 'Read' ? readLines(String(call.input['file_path'] ?? ''), call.result) : []
   })
-}
-
-function judge(task: Task, evidence: readonly SeenLine[], done: readonly Exchange[]): Findings {
-  const seen = seenText(evidence)
-  const places = new Map(evidence.map((line) => [`${line.path}:${line.line}`, line]))
-  const counts = countWords(task, [...places.values()])
-  const angles: readonly Angle[] = task.angle === undefined ? ANGLES : [task.angle]
-  const hits = { definitions: [], usages: [], 'docs-and-tests': [] } as Record<Angle, readonly Hit[]>
-  for (const angle of angles) {
-    const lines = [...places.values(), ...declarations(seen)].filter((line) => belongs(line, angle))
-    const sight = { words: task.words, angle, counts, wanted: task.wanted }
-    hits[angle] = spread(
-      onlyNamed(rank(candidates(seen, lines, angle), sight), angle),
-      MOST_HITS,
-      MOST_PER_FILE,
-    )
-  }
-  const comments = candidates(seen, [...places.values()], 'definitions').filter((one) => isComment(one.text))
-  const sight = { words: task.words, angle: 'definitions', counts } as const
-  return {
-    hits,
-    comments: spread(rank(comments, sight), MOST_HITS, MOST_PER_FILE),
-    problems: problemsOf(done),
-  }
-}
-
-/** A definition is looked for under the comment that speaks of it; a usage is the line itself. */
-function candidates(
-  seen: SeenText,
-  lines: readonly SeenLine[],
-  angle: Angle,
-): ReturnType<typeof candidateAt>[] {
-  return lines.map((line) =>
-    angle === 'usages' ? { ...line, comment: [], body: [] } : candidateAt(seen, line),
-  )
-}
-
-function belongs(line: SeenLine, angle: Angle): boolean {
-  const kind = pathKind(line.path)
-  if (angle === 'docs-and-tests') return kind === 'docs' || kind === 'test'
-  if (kind === 'docs') return false
-  return angle === 'definitions' || (!isComment(line.text) && declaredIn(line.text)?.kind !== 'top')
-}
-
-/** Lines that declare nothing stand among the definitions only where there is hardly anything else. */
-function onlyNamed(hits: readonly Hit[], angle: Angle): readonly Hit[] {
-  if (angle !== 'definitions') return hits
-  const named = hits.filter((hit) => hit.declared !== undefined && hit.declared.kind !== 'local')
-  return named.length >= 3 ? named : hits
-}
-
-/** In how many of the lines each word stands. */
-function countWords(task: Task, lines: readonly SeenLine[]): ReadonlyMap<string, number> {
-  const texts = lines.map((line) => matchable(line.text))
-  return new Map(
-    task.words.map((word) => [word.text, texts.filter((text) => carries(text, word) >= 0.5).length]),
-  )
 }
 
 /** Files found by name that carry the most words in it, sources first. */

@@ -65,7 +65,7 @@ export const isFunction = (text: string, declared: Declared): boolean =>
 
 /** Whether a line is nothing but comment. In a document it means nothing. */
 export const isComment = (text: string): boolean =>
-  /^\s*(?:\/\/|\/?\*|#(?![\w!])|--\s|;;|"""|<!--)/.test(text)
+  /^\s*(?:\/\/|\/?\*|#(?![\w![])|--\s|;;|"""|<!--)/.test(text)
 
 /** Whether a line only brings names in from elsewhere, or hands them on. */
 export const isImport = (text: string): boolean =>

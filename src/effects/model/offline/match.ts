@@ -39,10 +39,16 @@ function together(keys: readonly string[], wanted: readonly string[]): number {
   const inRow = keys.some((_, start) =>
     wanted.every((one, offset) => sameStem(keys[start + offset] ?? '', one)),
   )
-  if (inRow || keys.includes(wanted.join(''))) return 1
+  if (inRow || keys.some((key) => isJoined(key, wanted))) return 1
   const there = wanted.filter((one) => keys.some((key) => sameStem(key, one))).length
   return there === wanted.length ? 0.5 : (0.3 * there) / wanted.length
 }
+
+/** `takeover` for `take over`: stems have lost a letter or two of the whole. */
+const isJoined = (key: string, [first = '', ...others]: readonly string[]): boolean =>
+  key.startsWith(first) &&
+  key.endsWith(others.join('')) &&
+  key.length - first.length - others.join('').length <= 2
 
 function standsIn(text: string, name: string): boolean {
   for (let at = text.indexOf(name); at >= 0; at = text.indexOf(name, at + 1)) {

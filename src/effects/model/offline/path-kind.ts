@@ -4,7 +4,7 @@
 export type PathKind = 'source' | 'test' | 'docs' | 'data' | 'generated'
 
 const GENERATED =
-  /(?:^|\/)(?:node_modules|dist|build|out|vendor|target|coverage|\.git)\/|(?:^|\/)(?:package-lock\.json|pnpm-lock\.yaml|[^/]*\.(?:lock|lockb|map|snap|min\.\w+)|[^/]*[._-](?:generated|pb)\.\w+)$/
+  /(?:^|\/)(?:node_modules|dist|build|out|vendor|target|coverage|\.git|\.claude\/tasks)\/|(?:^|\/)(?:package-lock\.json|pnpm-lock\.yaml|[^/]*\.(?:lock|lockb|map|snap|min\.\w+)|[^/]*[._-](?:generated|pb)\.\w+)$/
 const TEST =
   /(?:^|\/)(?:tests?|specs?|__tests__|e2e|fixtures?|testdata)\/|[._-](?:test|spec|test-d|bench)\.\w+$|(?:^|\/)test_[^/]+$/
 const DOCS = /\.(?:mdx?|rst|adoc|txt)$|(?:^|\/)(?:README|CHANGELOG|LICENSE)[^/]*$/i

@@ -45,13 +45,7 @@ export function broadPattern(words: readonly TellingWord[]): string {
 /** Files whose name has one of the words as a part. */
 export function fileNamePattern(words: readonly TellingWord[]): string | undefined {
   const names = words.flatMap((word) => {
-    if (word.kind === 'path')
-      return [
-        word.text
-          .replace(/^\.?\//, '')
-          .split('/')
-          .at(-1) ?? '',
-      ]
+    if (word.kind === 'path') return [basenameOf(word.text)]
     if (word.kind === 'quote') return []
     return word.keys
       .filter((key) => key.length > 2)
@@ -59,8 +53,11 @@ export function fileNamePattern(words: readonly TellingWord[]): string | undefin
   })
   const safe = [...new Set(names)].filter((name) => /^[\p{L}\p{N}._-]+$/u.test(name))
   if (safe.length === 0) return undefined
-  return safe.length === 1 ? `**/*${safe[0]}*` : `**/*{${safe.join(',')}}*`
+  // The dot keeps folders out: one that the glob names, such as node_modules, would be searched although it is ignored.
+  return `**/*${safe.length === 1 ? safe[0] : `{${safe.join(',')}}`}*.*`
 }
+
+const basenameOf = (path: string): string => (path.split('/').at(-1) ?? '').replace(/\.\w+$/, '')
 
 function anyOf(words: readonly TellingWord[]): string {
   const literal = words.flatMap((word) => (word.kind === 'word' ? [] : [exact(word)]))
@@ -73,7 +70,7 @@ function anyOf(words: readonly TellingWord[]): string {
 
 /** A stem of more letters may go on as it likes; a shorter one ends soon, or `log` would find `logical`. */
 const LONG_STEM = 4
-const SHORT_TAIL = '[a-z]{0,4}(?:[^a-z]|$)'
+const SHORT_TAIL = '[a-z]{0,4}(?:\\b|[A-Z0-9_])'
 
 /** A dot or a dollar sign at an end is no border of a word. */
 function exact({ kind, text }: TellingWord): string {

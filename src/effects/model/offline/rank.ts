@@ -54,11 +54,11 @@ const BODY = { worth: 0.5, covers: 0.5 }
 const FILE = { worth: 0.9, covers: 0.7 }
 const FOLDER = { worth: 0.4, covers: 0.4 }
 /** A word that stands in a second place proves little more. */
-const V = (process.env['V'] ?? 'A,1.25,0.25,1').split(',')
-const FORM = (c: number): number => V[0] === 'A' ? 0.15 + c : V[0] === 'B' ? c ** 1.5 : V[0] === 'C' ? 0.3 + c : c ** 2
-const SYN = Number(V[1])
-const PREC = Number(V[3])
-const AGAIN = Number(V[2])
+const AGAIN = 0.3
+/** Two of the words in one name are seldom chance. */
+const TOGETHER_IN_NAME = 1.5
+/** What is left of a hit that carries next to nothing of the words. */
+const LEAST = 0.3
 
 const NAME_WORTH: Readonly<Record<Declared['kind'], number>> = {
   top: 3,
@@ -127,8 +127,8 @@ function judge(candidate: Candidate, sight: Sight, weights: readonly number[]): 
     named += (found[0]?.covers ?? 0) >= 0.9 ? 1 : 0
   }
   const coverage = total === 0 ? 0 : covered / total
-  const togetherInName = named > 1 ? SYN : 1
-  const worth = sum * FORM(coverage) * togetherInName + PREC * coverage * precisionOf(declared, words)
+  const inName = named > 1 ? TOGETHER_IN_NAME : 1
+  const worth = sum * (LEAST + coverage) * inName + (coverage * precisionOf(declared, words)) / 2
   const factor = fitness(candidate, declared, sight) * PATH_WORTH[angle][kind]
   const score = near === 0 ? 0 : worth * factor
   return {

@@ -15,7 +15,7 @@ thank thanks that that's the their theirs them then there there's these they the
 through thus to together too toward towards two under until up upon us very via want wants was wasn't we well went
 were what what's whatever when whenever where where's whereas wherever whether which while who who's whole whom whose
 why will with within without won't would wouldn't yes yet you your yours yourself
-code codebase codebases repo repos repository repositories source sources
+come comes coming code codebase codebases repo repos repository repositories source sources
 function functions method methods class classes interface interfaces file files folder folders directory
 define defined defines definition definitions declare declared declaration implement implemented implements
 implementation located location live lives long find finding found locate show explain explains describe tell give list
@@ -26,7 +26,7 @@ hi hello hey
 
 /** Searched for, but worth less: they are in every file. */
 const WEAK = `
-add allow apply ask base begin bring call called change check choose come compute config create decide default
+add allow apply ask base begin bring call called change check choose compute config create decide default
 detect do end ensure entry error event fail first follow format get give go handle hold index input item keep kind
 leave line load logic make message module name number object option output part pass path process project
 property provide put read real receive remove request response result return run save second send set setting size

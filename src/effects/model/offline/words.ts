@@ -13,7 +13,7 @@ export interface TellingWord {
   readonly kind: 'name' | 'quote' | 'path' | 'word'
   /** As it was written, without its quotation marks. */
   readonly text: string
-  /** The stems of its parts: `['fold', 'agent']`. Never empty. */
+  /** The stems of its parts: `['parse', 'date']`. Never empty. */
   readonly keys: readonly string[]
   /** Too common to point anywhere by itself. */
   readonly weak: boolean
@@ -61,7 +61,7 @@ export function tellingWord(kind: TellingWord['kind'], text: string): TellingWor
   return { kind, text, keys, weak }
 }
 
-/** The parts of a name or a text, lower-case: `foldAgent`, `fold_agent` and `fold agent` have the same two. */
+/** The parts of a name or a text, lower-case: `parseDate`, `parse_date` and `parse date` have the same two. */
 export function partsOf(text: string): readonly string[] {
   return text
     .replace(/(\p{Ll}|\p{N})(?=\p{Lu})|(\p{Lu})(?=\p{Lu}\p{Ll})/gu, '$1$2 ')
@@ -70,7 +70,7 @@ export function partsOf(text: string): readonly string[] {
     .filter((part) => part !== '')
 }
 
-/** «what does run do»: there `run` is a name, however common the word. */
+/** Questions after a name, which may then be a word as common as `set`. */
 const ASKED = [
   /\bwhat (?:does|do) ([\w$]+) (?:do|mean|return)\b/i,
   /\bwhere (?:is|are) ([\w$]+) (?:defined|declared|implemented)\b/i,
