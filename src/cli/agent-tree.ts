@@ -35,7 +35,7 @@ export interface AgentTree {
 }
 
 /** One step of an agent, in words. */
-export interface AgentStep {
+interface AgentStep {
   readonly node: AgentNode
   readonly at: number
   readonly text: string

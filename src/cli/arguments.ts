@@ -11,7 +11,7 @@ import { splitRules } from './rules.ts'
 export type OutputFormat = 'text' | 'json' | 'stream-json'
 
 /** Which session a run belongs to. */
-export type SessionChoice =
+type SessionChoice =
   | { readonly kind: 'new'; readonly sessionId?: string }
   | { readonly kind: 'latest' }
   | { readonly kind: 'resume'; readonly id: string }

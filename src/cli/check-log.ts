@@ -19,7 +19,7 @@ export interface Violation {
 }
 
 /** An agent as its log says it is. */
-export interface FoldedAgent {
+interface FoldedAgent {
   readonly agentId: string | undefined
   readonly agentType: string | undefined
   /** `unborn`: no event at all; `idle`: born, no run yet. */

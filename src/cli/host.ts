@@ -18,7 +18,7 @@ export interface Output {
 }
 
 /** Standard input. Iterated at most once. */
-export interface Input extends AsyncIterable<string | Uint8Array> {
+interface Input extends AsyncIterable<string | Uint8Array> {
   readonly isTTY: boolean
 }
 

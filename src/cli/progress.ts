@@ -132,7 +132,7 @@ interface Canvas {
 }
 
 /** The rows of the tree, each at most `width` columns wide. */
-export function renderTree(nodes: readonly AgentNode[], canvas: Canvas): string[] {
+function renderTree(nodes: readonly AgentNode[], canvas: Canvas): string[] {
   const hidden = nodes.length > canvas.height ? nodes.length - canvas.height + 1 : 0
   const shown = hidden === 0 ? nodes : mostTelling(nodes, canvas.height - 1)
   const rows = shown.map((node, i) => renderRow(node, branch(shown, i), canvas))

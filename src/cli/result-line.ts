@@ -6,7 +6,7 @@ import { costOf, type PriceList } from './prices.ts'
 export type ResultSubtype = 'success' | 'error_max_turns' | 'error_during_execution'
 
 /** What one model was used for. */
-export interface ModelUsageLine {
+interface ModelUsageLine {
   readonly inputTokens: number
   readonly outputTokens: number
   readonly cacheReadInputTokens: number

@@ -20,9 +20,9 @@ import { type ResultLine, resultLine } from './result-line.ts'
 import { createStreamEvents, type StreamEvent, type StreamEvents } from './stream-events.ts'
 
 /** One line, before it becomes text. */
-export type StreamJsonLine = InitLine | TaskLine | MessageLine | StreamEventLine | ResultLine
+type StreamJsonLine = InitLine | TaskLine | MessageLine | StreamEventLine | ResultLine
 
-export interface InitLine {
+interface InitLine {
   readonly type: 'system'
   readonly subtype: 'init'
   readonly cwd: string
@@ -39,7 +39,7 @@ export interface InitLine {
 }
 
 /** The life of a child, seen from its parent's call. `usage.total_tokens` is that of its last request. */
-export interface TaskLine {
+interface TaskLine {
   readonly type: 'system'
   readonly subtype: 'task_started' | 'task_progress' | 'task_notification'
   readonly task_id: string
@@ -50,7 +50,7 @@ export interface TaskLine {
 }
 
 /** Something said: by a model (`assistant`, one content block a line) or to it (`user`). */
-export interface MessageLine {
+interface MessageLine {
   readonly type: 'assistant' | 'user'
   readonly message: Readonly<Record<string, unknown>>
   readonly parent_tool_use_id: string | null
@@ -62,7 +62,7 @@ export interface MessageLine {
   readonly tool_use_result?: unknown
 }
 
-export interface StreamEventLine {
+interface StreamEventLine {
   readonly type: 'stream_event'
   readonly event: StreamEvent
   readonly session_id: string

@@ -153,7 +153,7 @@ describe('an append', () => {
 
 describe('open files', () => {
   it.each(['write', 'fsync'] as const)(
-    'stay below the limit with a thousand logs in turn (%s)',
+    'stay below the limit, however many logs are written (%s)',
     async (durability) => {
       const folder = temporaryFolder()
       const { fs, open, mostOpen } = calls()

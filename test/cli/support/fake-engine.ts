@@ -12,7 +12,7 @@ import type {
 import type { PromptContent } from '../../../src/machines/agent/messages.ts'
 import { ROOT, SESSION, USAGE } from './facts.ts'
 
-export interface FakeRun {
+interface FakeRun {
   readonly prompt: PromptContent | undefined
   readonly options: RunOptions
   end(result?: Partial<RunResult>): void

@@ -1,32 +1,21 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { endOf } from '../../../src/machines/agent/context.ts'
-import type { RunEvent } from '../../../src/machines/agent/events.ts'
-import { foldRun } from '../../../src/machines/agent/fold.ts'
+import { addUsage, endOf } from '../../../src/machines/agent/context.ts'
 import { agentMachine, callActorId } from '../../../src/machines/agent/machine.ts'
 import type { CallId } from '../../../src/machines/ids.ts'
 import { given, statusAtEnd } from '../../helpers/given.ts'
-import type { LiveRun } from '../../helpers/live-run.ts'
-import { live } from '../../helpers/live-run.ts'
 import {
   AGENT,
   alone,
-  backgrounded,
   call,
   callEnded,
   callStarted,
-  faulted,
-  killed,
   prepared,
-  processStarted,
   RUN,
   replied,
   requestFailed,
-  resumed,
   started,
-  suspended,
 } from '../../helpers/run-events.ts'
-import { everyEvent, walks } from '../../helpers/run-walks.ts'
 
 /** A run whose first request is out. */
 const asked = [started(), prepared()]
@@ -80,6 +69,23 @@ describe('a run', () => {
     )
     expect(run.context.usage).toEqual({ input_tokens: 100, output_tokens: 10 })
     expect(run.context.totalUsage).toMatchObject({ input_tokens: 200, output_tokens: 20 })
+  })
+})
+
+describe('a sum of usages', () => {
+  it('has the counts of the cache only where there are any', () => {
+    const plain = { input_tokens: 1, output_tokens: 2 }
+    expect(addUsage(plain, plain)).toStrictEqual({ input_tokens: 2, output_tokens: 4 })
+    expect(addUsage({ ...plain, cache_read_input_tokens: 5 }, plain)).toStrictEqual({
+      input_tokens: 2,
+      output_tokens: 4,
+      cache_read_input_tokens: 5,
+    })
+  })
+
+  it('leaves out what cannot be added', () => {
+    const server = { input_tokens: 1, output_tokens: 2, service_tier: 'standard' }
+    expect(addUsage(server, server)).toStrictEqual({ input_tokens: 2, output_tokens: 4 })
   })
 })
 
@@ -241,221 +247,3 @@ describe('the outcome', () => {
     expect(outcome).toEqual({ kind: 'completed' })
   })
 })
-
-/** Histories that lead into each phase that a kill or a fault can hit. */
-const LIVE: readonly [name: string, history: readonly RunEvent[]][] = [
-  ['awaiting its prompt', []],
-  ['preparing', [started()]],
-  ['requesting', asked],
-  ['requesting in the background', [...asked, backgrounded()]],
-  ['acting', [...asked, replied({ at: 3, calls: ['Read', 'Read', alone('Bash')] }), callStarted(call(3))]],
-  ['acting in the background', [...asked, replied({ at: 3, calls: [alone('Bash')] }), backgrounded()]],
-]
-
-describe('a kill', () => {
-  it.each(LIVE)('ends a run that is %s, through settling, and stops all its effects', (_, history) => {
-    const settling = given(...history, killed('the user', 'wrong branch'))
-    expect(settling).toMatchObject({
-      phase: 'draining',
-      effects: ['drain'],
-      outcome: { kind: 'killed', by: 'the user', reason: 'wrong branch' },
-    })
-    expect(statusAtEnd(settling.drained())).toBe('killed')
-  })
-
-  it('says nothing of a reason when there is none', () => {
-    expect(given(killed('lead')).outcome).toStrictEqual({ kind: 'killed', by: 'lead' })
-  })
-
-  it.each<[string, RunEvent]>([
-    ['completed', replied({ at: 3, says: 'done' })],
-    ['failed', requestFailed()],
-  ])('comes too late for a run that is settling as %s', (status, last) => {
-    const settling = given(...asked, last)
-    expect(settling.when(killed()).run).toBe(settling.run)
-    expect(statusAtEnd(settling.when(killed()).drained())).toBe(status)
-  })
-
-  it('is the outcome, whatever fault or kill follows', () => {
-    const settling = given(...asked, killed('first')).when(faulted(), killed('second'))
-    expect(settling.outcome).toEqual({ kind: 'killed', by: 'first' })
-    expect(statusAtEnd(settling.drained())).toBe('killed')
-  })
-})
-
-describe('a fault', () => {
-  it.each(LIVE)('ends a run that is %s as failed, through settling', (_, history) => {
-    const settling = given(...history, faulted('bug'))
-    expect(settling).toMatchObject({
-      phase: 'draining',
-      effects: ['drain'],
-      outcome: { kind: 'failed', fault: { code: 'bug' } },
-    })
-    expect(statusAtEnd(settling.drained())).toBe('failed')
-  })
-
-  it('while settling is recorded and changes nothing, the drain goes on', () => {
-    const settling = given(...asked, replied({ at: 3, says: 'done' }))
-    const after = settling.when(faulted())
-    expect(after.run).toBe(settling.run)
-    expect(statusAtEnd(after.drained())).toBe('completed')
-  })
-})
-
-describe('settling', () => {
-  const settling = given(...asked, replied({ at: 3, calls: ['Read', alone('Bash')] }), killed())
-
-  it('takes the results of the calls that were open, and counts the refused ones', () => {
-    const after = settling.when(
-      processStarted(call(3)),
-      callEnded(call(3), 'interrupted'),
-      callEnded(call(3, 1), 'denied'),
-    )
-    expect(after).toMatchObject({ phase: 'draining', effects: ['drain'], openCalls: [] })
-    expect(after.run.context.denials).toEqual({ Bash: 1 })
-  })
-
-  it('starts no call: not when a place is free, not when one says that it started', () => {
-    expect(settling.when(callEnded(call(3))).effects).toEqual(['drain'])
-    expect(settling.when(callStarted(call(3))).run).toBe(settling.run)
-  })
-
-  it('ends with calls still open, which a resume could not close any more', () => {
-    expect(settling.drained()).toMatchObject({ phase: 'killed', openCalls: [call(3), call(3, 1)] })
-  })
-})
-
-describe('an end', () => {
-  it('absorbs everything (law 4)', () => {
-    fc.assert(
-      fc.property(walks(40), (events) => {
-        const { run } = given()
-          .when(...events, killed())
-          .drained()
-        expect(run.status).toBe('done')
-        for (const event of everyEvent(run, 50_000)) expect(foldRun(run, event), event.type).toBe(run)
-      }),
-      { numRuns: 50 },
-    )
-  })
-
-  it('says what the run remembers', () => {
-    const { run } = given(
-      ...asked,
-      replied({ at: 3, calls: ['Read'] }),
-      callEnded(call(3)),
-      killed('the user'),
-    )
-    expect(endOf(run.context, 1_234)).toEqual({
-      type: 'agent.ended',
-      run: RUN,
-      status: 'killed',
-      outcome: { kind: 'killed', by: 'the user' },
-      turns: 1,
-      toolUses: 1,
-      usage: { input_tokens: 100, output_tokens: 10 },
-      totalUsage: {
-        input_tokens: 100,
-        output_tokens: 10,
-        cache_creation_input_tokens: 0,
-        cache_read_input_tokens: 0,
-      },
-      durationMs: 1_234,
-    })
-  })
-})
-
-describe('a stop of the process', () => {
-  it.each(LIVE)('changes nothing of a run that is %s, and neither does its resume', (_, history) => {
-    const before = given(...history)
-    expect(before.when(suspended(), resumed()).run).toBe(before.run)
-  })
-})
-
-/** A live run with a history. */
-function liveWith(...history: readonly RunEvent[]): LiveRun {
-  const run = live()
-  for (const event of history) run.actor.send(event)
-  return run
-}
-
-describe('a move to the background', () => {
-  const acting = [...asked, replied({ at: 3, calls: ['Read', 'Read', alone('Bash')] })]
-
-  it.each([
-    ['requesting', asked],
-    ['acting', acting],
-  ] as const)('while %s leaves the effects of the turn untouched', (phase, history) => {
-    const before = given(...history)
-    const after = before.when(backgrounded())
-    expect(after.phase).toBe(phase)
-    expect(after.run.value).toEqual({ running: { turn: phase, placement: 'backgrounded' } })
-    expect(after.effects).toEqual(before.effects)
-    for (const id of before.effects) {
-      expect(Object.is(childOf(after.run, id), childOf(before.run, id)), id).toBe(true)
-    }
-  })
-
-  it.each([
-    ['requesting', asked],
-    ['acting', acting],
-  ] as const)('while %s starts and stops nothing on a live run', (_, history) => {
-    const { actor, log } = liveWith(...history)
-    const [before, logBefore] = [actor.getSnapshot(), [...log]]
-    actor.send(backgrounded())
-    const after = actor.getSnapshot()
-    expect(after.matches({ running: { placement: 'backgrounded' } })).toBe(true)
-    for (const id of Object.keys(before.children))
-      expect(Object.is(childOf(after, id), childOf(before, id))).toBe(true)
-    expect(Object.keys(after.children)).toEqual(Object.keys(before.children))
-    expect(log).toEqual(logBefore)
-    actor.stop()
-  })
-
-  it('lasts for the rest of the run', () => {
-    const later = given(...acting, backgrounded()).when(
-      callEnded(call(3, 0)),
-      callEnded(call(3, 1)),
-      callEnded(call(3, 2)),
-    )
-    expect(later.run.value).toEqual({ running: { turn: 'requesting', placement: 'backgrounded' } })
-  })
-})
-
-describe('the effects of a live run', () => {
-  it('start and stop once each, in the order of the log', () => {
-    const { actor, log } = liveWith(
-      ...asked,
-      replied({ at: 3, says: 'hold on', stop: 'pause_turn' }),
-      replied({ at: 5, calls: ['Read', alone('Bash')] }),
-      callEnded(call(5)),
-      callEnded(call(5, 1)),
-      replied({ at: 9, says: 'done' }),
-    )
-    actor.send(endOf(actor.getSnapshot().context, 0))
-    expect(actor.getSnapshot()).toMatchObject({ status: 'done', value: 'completed' })
-    expect(log).toEqual([
-      ...['+ prepare', '- prepare'],
-      ...['+ requestModel', '- requestModel'],
-      ...['+ requestModel', '- requestModel'],
-      ...['+ runCall 1.5.0', '- runCall 1.5.0'],
-      ...['+ runCall 1.6.0', '- runCall 1.6.0'],
-      ...['+ requestModel', '- requestModel'],
-      ...['+ drain', '- drain'],
-    ])
-  })
-
-  it('of open calls stop with a kill, before the drain begins', () => {
-    const { actor, log } = liveWith(...asked, replied({ at: 3, calls: ['Read', 'Read', alone('Bash')] }))
-    log.length = 0
-    actor.send(killed())
-    expect(log).toEqual(['- runCall 1.3.0', '- runCall 1.4.0', '+ drain'])
-    actor.stop()
-  })
-})
-
-function childOf(run: { readonly children: Readonly<Record<string, unknown>> }, id: string): unknown {
-  const child = run.children[id]
-  if (child === undefined) throw new Error(`the run has no effect ${id}`)
-  return child
-}
