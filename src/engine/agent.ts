@@ -98,6 +98,7 @@ export class Agent implements MailboxOwner {
   #waiters: { readonly resolve: (ended: EndedRun) => void; readonly reject: (error: unknown) => void }[] = []
   #ended: AgentEventOf<'agent.ended'> | undefined
   #isStarted = false
+  #hasRunProcesses = false
 
   constructor(core: EngineCore, session: Session, id: AgentId, parent: Agent | undefined, logPath: string) {
     this.#core = core
@@ -133,6 +134,11 @@ export class Agent implements MailboxOwner {
   /** Number of the run that is on or was last; 0 before the first. */
   get runNumber(): number {
     return this.#actor?.snapshot.context.run ?? 0
+  }
+
+  /** Whether any of its calls has run a process. */
+  get hasRunProcesses(): boolean {
+    return this.#hasRunProcesses
   }
 
   /** Whether the effects of its run are going, or were: a run that was read back and not restarted has none. */
@@ -402,6 +408,7 @@ export class Agent implements MailboxOwner {
       this.#denials = []
     }
     if (event.type === 'agent.ended') this.#ended = event
+    if (event.type === 'process.started') this.#hasRunProcesses = true
     if (event.type === 'call.ended') this.#projectCallEnd(event)
     this.conversation.push(recorded)
     this.ledger.push(recorded)

@@ -1,7 +1,6 @@
 /**
  * The engine as its users see it: options in, runs and events out. One page; implementations are beside it.
  */
-import type { InspectionEvent } from 'xstate'
 import type { Observable } from 'rxjs'
 import type { AgentDefinition } from '../definitions/agent-definition.ts'
 import type { Limits } from '../definitions/limits.ts'
@@ -17,6 +16,7 @@ import type { EndStatus, Fault, Outcome, Recorded } from '../machines/agent/even
 import type { PromptContent, Usage } from '../machines/agent/messages.ts'
 import type { Phase } from '../machines/agent/accepts.ts'
 import type { AgentId, CallId, SessionId } from '../machines/ids.ts'
+import type { Inspector } from './inspection.ts'
 
 /** What `createEngine` takes. Only `model` is required. */
 export interface EngineOptions {
@@ -45,8 +45,11 @@ export interface EngineOptions {
   readonly limits?: Partial<Limits>
   /** How often and how patiently a request is tried. */
   readonly retries?: Partial<RetryPolicy>
-  /** Stately's inspection events of every actor, as copies. May throw or be slow: no agent notices. */
-  readonly inspect?: (event: InspectionEvent) => void
+  /**
+   * Stately's inspection events of every actor, as copies: a function, or the `inspect` of an inspector of
+   * `@statelyai/inspect`. May throw or be slow: no agent notices.
+   */
+  readonly inspect?: Inspector
   readonly storage?: Storage
   readonly clock?: Clock
   readonly ids?: Ids

@@ -4,8 +4,10 @@ import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { Subject } from 'rxjs'
 import { BUILT_IN_DEFINITIONS } from '../definitions/built-in/index.ts'
+import type { Diagnostic } from '../definitions/diagnostic.ts'
 import { DEFAULT_LIMITS } from '../definitions/limits.ts'
 import { MODEL_ALIASES, resolveModelId } from '../definitions/model-aliases.ts'
+import { modeDiagnostic } from '../definitions/permissions/modes.ts'
 import { parseRules } from '../definitions/permissions/rule.ts'
 import { systemClock } from '../effects/clock.ts'
 import { readGitBranch } from '../effects/git-branch.ts'
@@ -52,10 +54,13 @@ class LocalEngine implements Engine {
   readonly #events = new Subject<EngineEvent>()
   readonly #core: EngineCore
   readonly #sessions = new Map<SessionId, Promise<Session>>()
+  /** What could not be honoured in the options: told with the first run, when somebody can listen. */
+  #untold: readonly Diagnostic[]
   #isClosed = false
 
   constructor(options: EngineOptions) {
     this.#core = createCore(options, (event) => this.#events.next(event))
+    this.#untold = shortcomingsOf(options)
   }
 
   get events$() {
@@ -156,6 +161,9 @@ class LocalEngine implements Engine {
 
   #open(id: SessionId, options: ResumeOptions): Promise<Session> {
     if (this.#isClosed) return Promise.reject(new EngineClosedError(id))
+    const untold = this.#untold
+    this.#untold = []
+    for (const { code, message } of untold) this.#core.diagnose(code, message)
     const known = this.#sessions.get(id)
     if (known !== undefined) return known
     const opening = openSession(this.#core, id, options)
@@ -207,18 +215,31 @@ function createCore(options: EngineOptions, emit: (event: EngineEvent) => void):
       prepare: effectLogic('prepare', agents, prepare),
       requestModel: effectLogic('requestModel', agents, requestModel(core)),
       runCall: effectLogic('runCall', agents, runCall(core)),
-      drain: effectLogic('drain', agents, drain),
+      drain: effectLogic('drain', agents, drain(core)),
     },
   })
   return core
 }
 
-function rulesOf({ permissions }: EngineOptions): EngineCore['rules'] {
-  const allow = parseRules(permissions?.allow ?? [], { kind: 'allow', source: 'allowed tools' })
-  const deny = parseRules(permissions?.deny ?? [], { kind: 'deny', source: 'disallowed tools' })
+function parsedRules({ permissions }: EngineOptions) {
+  return {
+    allow: parseRules(permissions?.allow ?? [], { kind: 'allow', source: 'allowed tools' }),
+    deny: parseRules(permissions?.deny ?? [], { kind: 'deny', source: 'disallowed tools' }),
+  }
+}
+
+function rulesOf(options: EngineOptions): EngineCore['rules'] {
+  const { allow, deny } = parsedRules(options)
   const broken = [...allow.diagnostics, ...deny.diagnostics].find(({ severity }) => severity === 'error')
   if (broken !== undefined) throw new EngineError('bad-rule', broken.message)
   return { allow: allow.rules, deny: deny.rules }
+}
+
+/** What of the options is in force, but perhaps not as it was meant. */
+function shortcomingsOf(options: EngineOptions): readonly Diagnostic[] {
+  const { allow, deny } = parsedRules(options)
+  const mode = modeDiagnostic(options.permissions?.mode ?? 'default')
+  return [...allow.diagnostics, ...deny.diagnostics, ...(mode === undefined ? [] : [mode])]
 }
 
 function resolveFolder(path: string): string {

@@ -2,85 +2,152 @@
  * Stately's inspection events for a host.
  *
  * Every run is a root of its own for XState, which keeps a tree of thousands cheap; an inspector wants one tree.
- * So the host gets copies: each with the session root's id and with actor references that know their parent.
+ * So the host gets copies: each with the id of the session's root, and with views of the actors that know their
+ * parent and have a name that says what they are.
  *
  *   I1  An inspector that throws or is slow never touches an agent: XState calls inspectors in the middle of a
  *       step, and a throw there can wedge an actor for ever. Here events only enter a queue; the host is called
- *       from a turn of its own, inside try/catch.
+ *       from a turn of its own, inside try/catch, and between two slices of its work the agents have theirs.
  *   I2  The queue is bounded. What does not fit is counted and said, not kept.
+ *   I3  A view can be looked at, not driven: whatever happens to an agent comes through its mailbox.
  */
-import type { InspectionEvent } from 'xstate'
+import type { ActorOptions, AnyActorLogic, InspectionEvent } from 'xstate'
+import { toObserver } from 'xstate'
+import { callActorId } from '../machines/agent/machine.ts'
+import { CallId } from '../machines/ids.ts'
 import type { Agent } from './agent.ts'
 import { messageOf } from './errors.ts'
 
 /** Inspection events that may wait for the host. */
 const MAX_WAITING = 10_000
+/** How long the host may work through them, in milliseconds, before everybody else has a turn. */
+const SLICE_MS = 10
 
-export type Inspector = (event: InspectionEvent) => void
-type Report = (code: string, message: string) => void
+/** What `createActor` of XState takes as `inspect`: a function, or an observer such as Stately's inspectors have. */
+export type Inspector = NonNullable<ActorOptions<AnyActorLogic>['inspect']>
+type Inspect = (event: InspectionEvent) => void
+type Report = (code: 'inspector-failed' | 'inspector-slow', message: string) => void
 
-/** Makes, for each agent, what its run actors are inspected with. */
-export function createInspection(inspect: Inspector, report: Report): (agent: Agent) => Inspector {
-  const queue = createQueue(inspect, report)
+/** Makes, for each agent, what its run actors are inspected with. At most `maxWaiting` events wait for the host. */
+export function createInspection(
+  inspector: Inspector,
+  report: Report,
+  maxWaiting = MAX_WAITING,
+): (agent: Agent) => Inspect {
+  const enqueue = createQueue(inspector, report, maxWaiting)
   const views = new WeakMap<object, object>()
 
-  /** The same reference for the same actor, with its parent in sight. */
+  /** The same view for the same actor. */
   const viewOf = (ref: object, agent: Agent): object => {
     const known = views.get(ref)
     if (known !== undefined) return known
     const parent = parentOf(ref, agent)
-    const view = Object.create(ref, {
+    const name = nameOf(ref, agent)
+    const view: object = Object.create(ref, {
       ...(parent !== undefined && { _parent: { value: viewOf(parent.ref, parent.agent) } }),
-    }) as object
+      ...(name !== undefined && { id: { value: name } }),
+      send: { value: refuse },
+      start: { value: refuse },
+      stop: { value: refuse },
+    })
     views.set(ref, view)
     return view
   }
 
-  return (agent) => {
-    // The first run actor of the session's root: one id for the whole tree, over all its runs.
-    const rootId = () => agent.session.inspectionRootId
-    return (event) => {
-      const copy: Record<string, unknown> = { ...event, rootId: rootId() }
-      for (const key of ['actorRef', 'sourceRef'] as const) {
-        const ref = copy[key]
-        if (typeof ref === 'object' && ref !== null) copy[key] = viewOf(ref, agent)
-      }
-      queue(copy as unknown as InspectionEvent)
+  const copyOf = (event: InspectionEvent, agent: Agent): InspectionEvent => {
+    const copy: Record<string, unknown> = { ...event, rootId: agent.session.inspectionRootId }
+    for (const key of ['actorRef', 'sourceRef'] as const) {
+      const ref = copy[key]
+      if (typeof ref === 'object' && ref !== null) copy[key] = viewOf(ref, agent)
     }
+    if (event.type === '@xstate.actor') {
+      // Inspectors ask a new actor for its snapshot when they come to it, which is late: the actor may have ended.
+      const snapshot = event.actorRef.getSnapshot()
+      copy['actorRef'] = Object.create(viewOf(event.actorRef, agent), { getSnapshot: { value: () => snapshot } })
+    }
+    // The fields of the event that it is a copy of, with views where there were actors.
+    return copy as unknown as InspectionEvent
+  }
+
+  return (agent) => (event) => {
+    // A child may outlive, over a restart, the run that started it: that one is not started again, only shown.
+    agent.parent?.run?.announce()
+    enqueue(copyOf(event, agent))
   }
 }
 
 /** The parent of an actor: XState's own for an effect, the caller's run for the run of a child. */
 function parentOf(ref: object, agent: Agent): { readonly ref: object; readonly agent: Agent } | undefined {
-  const own = (ref as { readonly _parent?: object })._parent
+  const own = ownParentOf(ref)
   if (own !== undefined) return { ref: own, agent }
   const above = agent.parent
   return above?.run === undefined ? undefined : { ref: above.run.ref, agent: above }
 }
 
-function createQueue(inspect: Inspector, report: Report): Inspector {
+/** For a run the kind of agent and its task, for a call its tool; undefined where XState's own name is good. */
+function nameOf(ref: object, agent: Agent): string | undefined {
+  if (ownParentOf(ref) === undefined) {
+    const { agentType, description } = agent.birth.plan
+    const name = agent.parent === undefined ? agentType : `${agentType}: ${description}`
+    return agent.runNumber > 1 ? `${name} (run ${agent.runNumber})` : name
+  }
+  const id = 'id' in ref ? String(ref.id) : ''
+  const call = CallId.safeParse(id.slice(id.indexOf(':') + 1))
+  if (!call.success || id !== callActorId(call.data)) return undefined
+  const tool = agent.conversation.toolUse(call.data)?.name
+  return tool === undefined ? undefined : `${tool} ${call.data}`
+}
+
+/** What XState knows as the parent. Not part of its types; its own inspectors read it, too. */
+function ownParentOf(ref: object): object | undefined {
+  return '_parent' in ref && typeof ref._parent === 'object' && ref._parent !== null ? ref._parent : undefined
+}
+
+function refuse(): never {
+  throw new Error('an inspected actor can be looked at, not driven; use the methods of the engine')
+}
+
+function createQueue(inspector: Inspector, report: Report, maxWaiting: number): Inspect {
+  const observer = toObserver(inspector)
   let waiting: InspectionEvent[] = []
   let dropped = 0
   let hasFailed = false
-  const flush = () => {
-    const events = waiting
-    waiting = []
-    if (dropped > 0) {
-      report('inspector-slow', `${dropped} inspection events were dropped: more than ${MAX_WAITING} were waiting`)
-      dropped = 0
-    }
-    for (const event of events) {
-      try {
-        inspect(event)
-      } catch (error) {
-        // Once is enough: a broken inspector breaks on every event.
-        if (!hasFailed) report('inspector-failed', `the inspector threw: ${messageOf(error)}`)
-        hasFailed = true
-      }
+
+  const fail = (error: unknown) => {
+    // Once is enough: a broken inspector breaks on every event.
+    if (!hasFailed) report('inspector-failed', `the inspector threw: ${messageOf(error)}; agents are not touched`)
+    hasFailed = true
+  }
+  const deliver = (event: InspectionEvent) => {
+    try {
+      // An async function is one that returns nothing, for TypeScript; its rejection would end the process.
+      const returned: unknown = observer.next?.(event)
+      if (returned instanceof Promise) returned.catch(fail)
+    } catch (error) {
+      fail(error)
     }
   }
+  const flush = () => {
+    if (dropped > 0) {
+      report(
+        'inspector-slow',
+        `${dropped} inspection events were dropped: ${maxWaiting} were waiting for the inspector; agents are not touched`,
+      )
+      dropped = 0
+    }
+    const until = performance.now() + SLICE_MS
+    let done = 0
+    for (const event of waiting) {
+      deliver(event)
+      done += 1
+      if (performance.now() >= until) break
+    }
+    waiting = waiting.slice(done)
+    if (waiting.length > 0) setImmediate(flush)
+  }
+
   return (event) => {
-    if (waiting.length >= MAX_WAITING) {
+    if (waiting.length >= maxWaiting) {
       dropped += 1
       return
     }

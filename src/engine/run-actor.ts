@@ -10,6 +10,8 @@
  *       never happened.
  *   A2  Steps are applied in the order in which they were staged, each by its own event object.
  *   A3  The actor answers nobody: it has no parent, and its effects report through the mailbox.
+ *   A4  Inspectors are told what happens, when it happens: what XState says of an actor that is not started, or of
+ *       a step that is only staged, waits until it is.
  */
 import type { ActorScope, InspectionEvent, Snapshot } from 'xstate'
 import { createActor } from 'xstate'
@@ -29,21 +31,32 @@ interface Step {
   readonly before: RunSnapshot
   readonly after: RunSnapshot
   readonly actions: readonly Action[]
+  readonly inspected: readonly InspectionEvent[]
 }
+
+type Inspect = (event: InspectionEvent) => void
 
 export class RunActor {
   readonly #machine: RunMachine
   readonly #actor: ReturnType<typeof createRunActor>
   readonly #steps: Step[] = []
+  readonly #inspect: Inspect | undefined
   #scope: Scope | undefined
+  /** Where inspection events go while they wait; undefined when they go out at once. */
+  #held: InspectionEvent[] | undefined = []
 
   private constructor(
     machine: RunMachine,
-    options: Parameters<typeof createRunActor>[1],
+    options: Omit<Parameters<typeof createRunActor>[1], 'inspect'>,
     onError: (error: unknown) => void,
+    inspect: Inspect | undefined,
   ) {
     this.#machine = machine
-    this.#actor = createRunActor(this.#logic(), options)
+    this.#inspect = inspect
+    this.#actor = createRunActor(this.#logic(), {
+      ...options,
+      ...(inspect && { inspect: (event) => void (this.#held?.push(event) ?? inspect(event)) }),
+    })
     this.#actor.subscribe({ error: onError })
   }
 
@@ -52,9 +65,9 @@ export class RunActor {
     machine: RunMachine,
     input: RunInput,
     onError: (error: unknown) => void,
-    inspect?: (event: InspectionEvent) => void,
+    inspect?: Inspect,
   ): RunActor {
-    return new RunActor(machine, { input, ...(inspect && { inspect }) }, onError)
+    return new RunActor(machine, { input }, onError, inspect)
   }
 
   /** An actor in the state that a log was folded to. Starting it starts the effects of that state again. */
@@ -62,11 +75,11 @@ export class RunActor {
     machine: RunMachine,
     folded: RunSnapshot,
     onError: (error: unknown) => void,
-    inspect?: (event: InspectionEvent) => void,
+    inspect?: Inspect,
   ): RunActor {
     const { agentId, run } = folded.context
     const snapshot = machine.getPersistedSnapshot(folded)
-    return new RunActor(machine, { input: { agentId, run }, snapshot, ...(inspect && { inspect }) }, onError)
+    return new RunActor(machine, { input: { agentId, run }, snapshot }, onError, inspect)
   }
 
   /** What the actor is now. */
@@ -89,7 +102,15 @@ export class RunActor {
   }
 
   start(): void {
+    this.announce()
     this.#actor.start()
+  }
+
+  /** Tells inspectors that the actor is there, if they do not know yet. Starting it does so, too. */
+  announce(): void {
+    const held = this.#held ?? []
+    this.#held = undefined
+    this.#tell(held)
   }
 
   /** Computes the next step. Throws what a guard or an assign throws; nothing has happened then. */
@@ -98,11 +119,18 @@ export class RunActor {
     const scope = this.#scope
     if (scope === undefined) throw new Error('the actor of a run was used before it was made')
     const before = this.stagedSnapshot
-    const after = this.#machine.transition(before, event, {
-      ...scope,
-      actionExecutor: (action: Action) => actions.push(action),
-    }) as RunSnapshot
-    this.#steps.push({ event, before, after, actions })
+    const outer = this.#held
+    const inspected: InspectionEvent[] = []
+    this.#held = inspected
+    try {
+      const after = this.#machine.transition(before, event, {
+        ...scope,
+        actionExecutor: (action: Action) => actions.push(action),
+      }) as RunSnapshot
+      this.#steps.push({ event, before, after, actions, inspected })
+    } finally {
+      this.#held = outer
+    }
   }
 
   /** Forgets the staged steps from the given number on. */
@@ -122,6 +150,10 @@ export class RunActor {
   /** Stops the actor and aborts its effects. */
   stop(): void {
     this.#actor.stop()
+  }
+
+  #tell(events: readonly InspectionEvent[]): void {
+    for (const event of events) this.#inspect?.(event)
   }
 
   /** The machine as actor logic, except that a staged step is taken instead of computed again. */
@@ -151,6 +183,7 @@ export class RunActor {
             return machine.transition(snapshot, event, scope)
           }
           this.#steps.shift()
+          this.#tell(step.inspected)
           for (const action of step.actions) scope.actionExecutor(action)
           return step.after
         },
@@ -164,7 +197,7 @@ function createRunActor(
   options: {
     readonly input: RunInput
     readonly snapshot?: Snapshot<unknown>
-    readonly inspect?: (event: InspectionEvent) => void
+    readonly inspect?: Inspect
   },
 ) {
   return createActor(logic, options)

@@ -3,15 +3,20 @@ import type { AgentEventOf } from '../../machines/agent/events.ts'
 import { endOf } from '../../machines/agent/context.ts'
 import type { EffectInput } from '../../machines/agent/machine.ts'
 import type { Agent } from '../agent.ts'
+import type { EngineCore } from '../core.ts'
 import type { Effect } from '../effect-logic.ts'
 import { interruptedResult } from './results.ts'
 
-export const drain: Effect<EffectInput> = async ({ agent, self }) => {
-  await agent.scope.settled(self)
-  const context = agent.run?.snapshot.context
-  if (context === undefined) return []
-  const unanswered = context.calls.flatMap((call) => closeCall(agent, call.callId))
-  return [...unanswered, endOf(context, Math.round(agent.elapsedMs))]
+export function drain(core: EngineCore): Effect<EffectInput> {
+  return async ({ agent, self }) => {
+    await agent.scope.settled(self)
+    // A command can leave its process group; whatever it left carries the agent's mark.
+    if (agent.hasRunProcesses) await core.processes.endSurvivors([], [agent.id])
+    const context = agent.run?.snapshot.context
+    if (context === undefined) return []
+    const unanswered = context.calls.flatMap((call) => closeCall(agent, call.callId))
+    return [...unanswered, endOf(context, Math.round(agent.elapsedMs))]
+  }
 }
 
 /** No call is left open: one that got no result of its own is told as interrupted. */

@@ -104,7 +104,7 @@ describe('settling', () => {
     expect(settling.when(callStarted(call(3))).run).toBe(settling.run)
   })
 
-  it('ends with calls still open, which a resume could not close any more', () => {
+  it('ends even with calls still open: to close them first is the work of the drain', () => {
     expect(settling.drained()).toMatchObject({ phase: 'killed', openCalls: [call(3), call(3, 1)] })
   })
 })

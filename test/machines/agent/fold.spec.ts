@@ -130,7 +130,7 @@ describe('the fold of a run', () => {
 })
 
 describe('a stored snapshot of a fold', () => {
-  /** As a file would give it back. */
+  /** As a file would give it back. The cast says what was written a moment ago. */
   const stored = (run: RunSnapshot) =>
     JSON.parse(JSON.stringify(agentMachine.getPersistedSnapshot(run))) as ReturnType<
       typeof agentMachine.getPersistedSnapshot

@@ -20,7 +20,6 @@ import { promptKind, talk } from './talk.ts'
 import type { Task } from './task.ts'
 import { readTask, written } from './task.ts'
 import type { TellingWord } from './words.ts'
-import { tellingWords } from './words.ts'
 
 /** The next step for a request. */
 export function nextStep(request: ModelRequest): Step {
@@ -53,12 +52,12 @@ function openEpisode(episodes: readonly Episode[], offered: ReadonlySet<string>)
 
 /** A follow-up such as «and where is it tested?» has no words of its own: those of the question before it serve. */
 function wordsFor(current: Episode, episodes: readonly Episode[]): readonly TellingWord[] {
-  const own = tellingWords(current.question)
+  const own = readTask(current.question).words
   if (own.some((word) => !word.weak)) return own
   const refers = /\b(?:it|its|they|them|that|this|these|those|there)\b/i.test(current.question)
   const before = episodes.slice(0, episodes.indexOf(current)).reverse()
   const earlier = refers
-    ? before.map((episode) => tellingWords(episode.question)).find((words) => words.length > 0)
+    ? before.map((episode) => readTask(episode.question).words).find((words) => words.length > 0)
     : undefined
   return earlier ?? own.filter(() => own.length > 1)
 }

@@ -25,8 +25,8 @@ export interface Sight {
   readonly wanted?: Wanted | undefined
 }
 
-/** What a question asks for: something that does, or something that is. */
-export type Wanted = 'behaviour' | 'shape'
+/** What a question asks for: something that does, something that is, or what a test says. */
+export type Wanted = 'behaviour' | 'shape' | 'test'
 
 /** A line with what was seen around it. */
 export interface Candidate extends SeenLine {
@@ -183,7 +183,7 @@ function fitness(candidate: Candidate, declared: Declared | undefined, sight: Si
     tooLong *
     imports *
     placed(candidate, declared, sight.angle) *
-    wantedness(text, declared, sight.wanted)
+    wantedness(candidate, declared, sight.wanted)
   )
 }
 
@@ -193,7 +193,8 @@ function placed({ path, text }: Candidate, declared: Declared | undefined, angle
   return isComment(text) ? 0.8 : 0.6
 }
 
-function wantedness(text: string, declared: Declared | undefined, wanted: Wanted | undefined): number {
+function wantedness({ path, text }: Candidate, declared: Declared | undefined, wanted?: Wanted): number {
+  if (wanted === 'test') return pathKind(path) === 'docs' ? 0.6 : 1
   if (wanted === undefined || declared === undefined) return 1
   return isFunction(text, declared) === (wanted === 'behaviour') ? 1.2 : 1
 }

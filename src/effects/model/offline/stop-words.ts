@@ -9,7 +9,7 @@ doing don't done down during each either else enough etc even ever every everyth
 had has hasn't have haven't having he her here hers him his how however i i'd i'll i'm i've if in inside instead into
 is isn't it it's its itself just last least less let let's like likely made many may maybe me might mine more most
 much must my myself near need needs neither never next no nobody none nor not nothing now of off often on once one
-only onto or other others otherwise our ours out over own per perhaps please possible quite rather really same see
+only onto or other others otherwise our ours out over own per perhaps please possible quite rather really same say says said see
 seem seems shall she should shouldn't since so some somebody someone something somewhere soon still such sure than
 thank thanks that that's the their theirs them then there there's these they they're thing things this those though
 through thus to together too toward towards two under until up upon us very via want wants was wasn't we well went

@@ -47,15 +47,16 @@ export function readTask(prompt: string): Task {
   return { angle, words: list === undefined ? tellingWords(prompt) : read(list), wanted: wantedBy(asked) }
 }
 
-/** «how does …», «which function …» ask for something that does; «which type …» for something that is. */
+/** «how does …», «which function …» ask for something that does; «which type …» for something that is. Only the question tells: the words have lost it. */
 export function wantedBy(question: string): Wanted | undefined {
+  if (/\b(?:tests?|tested)\b/i.test(question)) return 'test'
   if (
     /\b(?:class|type|interface|struct|enum|constant|event|schema|default|limit|option|setting)s?\b/i.test(
       question,
     )
   )
     return 'shape'
-  return /^\s*(?:how|when|why)\b|\b(?:function|method|who|what happens)\b|\b(?:is|are|gets?) \w+(?:ed|en)\b/i.test(
+  return /^\s*(?:how|when|why)\b|\b(?:function|method|who|what happens)\b|\b(?:is|are|gets?)\b.* \w+(?:ed|en)\b/i.test(
     question,
   )
     ? 'behaviour'
