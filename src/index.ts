@@ -4,29 +4,14 @@
  * This file is the whole public surface.
  */
 
-// ── engine ───────────────────────────────────────────────────────────────────────────────────────────────
-export { createEngine } from './engine/create-engine.ts'
-export type {
-  AgentView,
-  Denial,
-  Engine,
-  EngineEvent,
-  EngineOptions,
-  PermissionOptions,
-  ResumeOptions,
-  Run,
-  RunOptions,
-  RunResult,
-  SpawnInput,
-} from './engine/api.ts'
-export { EngineClosedError, EngineError, JournalError } from './engine/errors.ts'
-
 // ── definitions ──────────────────────────────────────────────────────────────────────────────────────────
 export type { AgentDefinition, DefinitionSource, PromptContext } from './definitions/agent-definition.ts'
 export { BUILT_IN_DEFINITIONS } from './definitions/built-in/index.ts'
 export type { Limits } from './definitions/limits.ts'
 export type { PermissionMode } from './definitions/permission-mode.ts'
-
+// ── tools and ports ──────────────────────────────────────────────────────────────────────────────────────
+export type { CancelTimer, Clock } from './effects/clock.ts'
+export type { Ids } from './effects/ids.ts'
 // ── models ───────────────────────────────────────────────────────────────────────────────────────────────
 export { createAnthropicModel } from './effects/model/anthropic.ts'
 export type {
@@ -41,10 +26,6 @@ export { ModelError } from './effects/model/model.ts'
 export { createOfflineModel } from './effects/model/offline/offline-model.ts'
 export type { RetryPolicy } from './effects/model/retrying.ts'
 export { createScriptedModel } from './effects/model/scripted.ts'
-
-// ── tools and ports ──────────────────────────────────────────────────────────────────────────────────────
-export type { CancelTimer, Clock } from './effects/clock.ts'
-export type { Ids } from './effects/ids.ts'
 export type {
   ProcessOutcome,
   ProcessRequest,
@@ -53,6 +34,23 @@ export type {
 } from './effects/process/process-runner.ts'
 export type { Intent, ResumeRule, SeenFiles, Tool, ToolContext, ToolOutput } from './effects/tools/tool.ts'
 export { standardTools } from './effects/tools/tool-table.ts'
+export type {
+  AgentView,
+  Denial,
+  Engine,
+  EngineEvent,
+  EngineOptions,
+  Inspector,
+  PermissionOptions,
+  ResumeOptions,
+  Run,
+  RunOptions,
+  RunResult,
+  SpawnInput,
+} from './engine/api.ts'
+// ── engine ───────────────────────────────────────────────────────────────────────────────────────────────
+export { createEngine } from './engine/create-engine.ts'
+export { EngineClosedError, EngineError, JournalError } from './engine/errors.ts'
 export { createFileStorage } from './journal/file-storage.ts'
 export type { Append, Durability, FileStat, MaybePromise, Storage } from './journal/storage.ts'
 export { StorageError } from './journal/storage.ts'

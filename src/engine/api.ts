@@ -1,7 +1,9 @@
 /**
  * The engine as its users see it: options in, runs and events out. One page; implementations are beside it.
  */
+
 import type { Observable } from 'rxjs'
+import type { ActorOptions, AnyActorLogic } from 'xstate'
 import type { AgentDefinition } from '../definitions/agent-definition.ts'
 import type { Limits } from '../definitions/limits.ts'
 import type { PermissionMode } from '../definitions/permission-mode.ts'
@@ -12,11 +14,13 @@ import type { RetryPolicy } from '../effects/model/retrying.ts'
 import type { ProcessRunner } from '../effects/process/process-runner.ts'
 import type { Tool } from '../effects/tools/tool.ts'
 import type { Durability, Storage } from '../journal/storage.ts'
+import type { Phase } from '../machines/agent/accepts.ts'
 import type { EndStatus, Fault, Outcome, Recorded } from '../machines/agent/events.ts'
 import type { PromptContent, Usage } from '../machines/agent/messages.ts'
-import type { Phase } from '../machines/agent/accepts.ts'
 import type { AgentId, CallId, SessionId } from '../machines/ids.ts'
-import type { Inspector } from './inspection.ts'
+
+/** What `createActor` of XState takes as `inspect`: a function, or an observer such as Stately's inspectors have. */
+export type Inspector = NonNullable<ActorOptions<AnyActorLogic>['inspect']>
 
 /** What `createEngine` takes. Only `model` is required. */
 export interface EngineOptions {

@@ -11,11 +11,12 @@
  *   I2  The queue is bounded. What does not fit is counted and said, not kept.
  *   I3  A view can be looked at, not driven: whatever happens to an agent comes through its mailbox.
  */
-import type { ActorOptions, AnyActorLogic, InspectionEvent } from 'xstate'
+import type { InspectionEvent } from 'xstate'
 import { toObserver } from 'xstate'
 import { callActorId } from '../machines/agent/machine.ts'
 import { CallId } from '../machines/ids.ts'
 import type { Agent } from './agent.ts'
+import type { Inspector } from './api.ts'
 import { messageOf } from './errors.ts'
 
 /** Inspection events that may wait for the host. */
@@ -23,8 +24,6 @@ const MAX_WAITING = 10_000
 /** How long the host may work through them, in milliseconds, before everybody else has a turn. */
 const SLICE_MS = 10
 
-/** What `createActor` of XState takes as `inspect`: a function, or an observer such as Stately's inspectors have. */
-export type Inspector = NonNullable<ActorOptions<AnyActorLogic>['inspect']>
 type Inspect = (event: InspectionEvent) => void
 type Report = (code: 'inspector-failed' | 'inspector-slow', message: string) => void
 
@@ -63,7 +62,9 @@ export function createInspection(
     if (event.type === '@xstate.actor') {
       // Inspectors ask a new actor for its snapshot when they come to it, which is late: the actor may have ended.
       const snapshot = event.actorRef.getSnapshot()
-      copy['actorRef'] = Object.create(viewOf(event.actorRef, agent), { getSnapshot: { value: () => snapshot } })
+      copy['actorRef'] = Object.create(viewOf(event.actorRef, agent), {
+        getSnapshot: { value: () => snapshot },
+      })
     }
     // The fields of the event that it is a copy of, with views where there were actors.
     return copy as unknown as InspectionEvent
@@ -115,7 +116,8 @@ function createQueue(inspector: Inspector, report: Report, maxWaiting: number): 
 
   const fail = (error: unknown) => {
     // Once is enough: a broken inspector breaks on every event.
-    if (!hasFailed) report('inspector-failed', `the inspector threw: ${messageOf(error)}; agents are not touched`)
+    if (!hasFailed)
+      report('inspector-failed', `the inspector threw: ${messageOf(error)}; agents are not touched`)
     hasFailed = true
   }
   const deliver = (event: InspectionEvent) => {

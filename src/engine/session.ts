@@ -19,7 +19,7 @@ import type { AgentId, BlobHash, CallId, SessionId } from '../machines/ids.ts'
 import type { Prepared } from './agent.ts'
 import { Agent } from './agent.ts'
 import type { EngineCore } from './core.ts'
-import { EngineError } from './errors.ts'
+import { EngineError, messageOf } from './errors.ts'
 import { render } from './render.ts'
 import { VERSION } from './version.ts'
 
@@ -181,8 +181,17 @@ export class Session {
       maxTurns: plan.maxTurns?.value,
       from: parent,
     })
-    await writeAgentMeta(this.#core.storage, this.paths, birth)
+    this.#describe(birth)
     return child
+  }
+
+  /** Writes the file that says who a child is, for other programs. It can be made again from the log. */
+  #describe(birth: AgentEventOf<'agent.spawned'>): void {
+    try {
+      writeAgentMeta(this.#core.storage, this.paths, birth)
+    } catch (error) {
+      this.#core.diagnose('meta-not-written', messageOf(error))
+    }
   }
 
   // ── preparing ────────────────────────────────────────────────────────────────────────────────────────

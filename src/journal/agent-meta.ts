@@ -4,7 +4,7 @@
  */
 import type { AgentEventOf } from '../machines/agent/events.ts'
 import type { SessionPaths } from './paths.ts'
-import type { MaybePromise, Storage } from './storage.ts'
+import type { Storage } from './storage.ts'
 
 /** The content of the file, under the names that readers of transcripts know. */
 export interface AgentMeta {
@@ -30,11 +30,11 @@ export function agentMetaOf({ parent, plan, depth }: AgentEventOf<'agent.spawned
   }
 }
 
-/** Writes the file of a child. Throws or rejects with a `StorageError`. */
+/** Writes the file of a child. Throws a `StorageError`. */
 export function writeAgentMeta(
   storage: Storage,
   paths: Pick<SessionPaths, 'agentMeta'>,
   spawned: AgentEventOf<'agent.spawned'>,
-): MaybePromise<void> {
-  return storage.writeWhole(paths.agentMeta(spawned.agentId), JSON.stringify(agentMetaOf(spawned)))
+): void {
+  storage.writeDerived(paths.agentMeta(spawned.agentId), JSON.stringify(agentMetaOf(spawned)))
 }

@@ -160,7 +160,7 @@ function encodeReply(place: Place, draft: ReplyDraft, uuid: () => string): Encod
       ...(i === last && message.rest !== undefined && { reply: message.rest }),
       ...(i === last && hasFields(unknown) && { event: unknown }),
     }
-    const line = conversationLine(place, type, {
+    text += conversationLine(place, type, {
       kind: 'assistant',
       id,
       parent,
@@ -169,7 +169,6 @@ function encodeReply(place: Place, draft: ReplyDraft, uuid: () => string): Encod
       more,
       note,
     })
-    text += hideNullIds(line)
     lines.push(id)
     parent = id
   }
@@ -226,18 +225,6 @@ function hasNull(fields: Fields): boolean {
 function hasFields(fields: object): boolean {
   for (const _ in fields) return true
   return false
-}
-
-/**
- * A usage meter drops every line in which it sees the bytes `"id":null` (or one of five other names), even inside
- * the input of a tool. One character written as an escape hides them; JSON readers see the same.
- */
-function hideNullIds(line: string): string {
-  if (!line.includes('":null')) return line
-  return line.replace(
-    /"(id|model|cwd|version|sessionId|requestId)":null/g,
-    (_, name: string) => `"\\u${name.charCodeAt(0).toString(16).padStart(4, '0')}${name.slice(1)}":null`,
-  )
 }
 
 interface ConversationParts {

@@ -84,9 +84,28 @@ export function createFileStorage(options: FileStorageOptions): Storage {
     }
   }
 
+  const writeDerived = (path: string, text: string): void => {
+    const write = (): void => {
+      const fd = fs.openSync(path, 'w', 0o600)
+      try {
+        writeAll(fs, fd, path, text)
+      } finally {
+        fs.closeSync(fd)
+      }
+    }
+    try {
+      write()
+    } catch (error) {
+      if (errnoOf(error) !== 'ENOENT') throw toStorageError(error, path, 'writing')
+      fs.mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
+      write()
+    }
+  }
+
   return {
     append,
     writeWhole,
+    writeDerived,
     read: readFrom,
     exists: (path) => nodeFs.existsSync(path),
     stat: (path) => {

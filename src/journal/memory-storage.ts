@@ -157,6 +157,12 @@ export function createMemoryStorage(options: MemoryStorageOptions = {}): MemoryS
       const bytes = Buffer.from(text)
       put(path, bytes, bytes.length, now())
     },
+    writeDerived: (path, text) => {
+      checkAlive(path)
+      changes += 1
+      const bytes = Buffer.from(text)
+      put(path, bytes, bytes.length, now())
+    },
     exists: (path) => {
       checkAlive(path)
       return disk.has(path) || folders.has(path)

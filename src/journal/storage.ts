@@ -38,8 +38,10 @@ export interface Storage {
   append(batch: readonly Append[]): MaybePromise<void>
   /** The bytes of a file in chunks, from `offset`. Throws a `StorageError` with code `not-found` when there is none. */
   read(path: string, offset?: number): AsyncIterable<Uint8Array>
-  /** Writes a whole small file atomically (temporary file, rename). Derived files and blobs only. */
+  /** Writes a whole small file atomically (temporary file, rename) and durably: blobs. */
   writeWhole(path: string, text: string): MaybePromise<void>
+  /** Writes a small file that can be made again from a log: as cheaply as can be, a crash may leave it torn or missing. */
+  writeDerived(path: string, text: string): void
   exists(path: string): MaybePromise<boolean>
   /** Size and last change of a file; undefined when there is none. */
   stat(path: string): MaybePromise<FileStat | undefined>

@@ -172,6 +172,35 @@ describe('open files', () => {
     },
   )
 
+  it('stay open while their sync is in flight, whatever the limit', async () => {
+    const folder = temporaryFolder()
+    const { waiting, fdatasync } = heldSyncs()
+    const closed: number[] = []
+    const { fs, open } = calls((real) => ({
+      fdatasync,
+      closeSync: (fd) => {
+        closed.push(fd)
+        real.closeSync(fd)
+      },
+    }))
+    const storage = createFileStorage({ durability: 'fsync', maxOpenFiles: 2, fs })
+    const append = (name: string) => storage.append([{ path: path.join(folder, name), text: '1\n' }])
+    const first = ['a', 'b'].map(append)
+    await tick()
+    const inFlight = waiting.splice(0)
+    expect(inFlight).toHaveLength(2)
+    const rest = ['c', 'd', 'e', 'f'].map(append)
+    expect(closed).not.toEqual([])
+    for (const { fd } of inFlight) expect(closed).not.toContain(fd)
+    for (const { done } of inFlight) done(null)
+    await Promise.all(first)
+    await expect.poll(() => waiting.length).toBeGreaterThan(0)
+    for (const { done } of waiting.splice(0)) done(null)
+    await Promise.all(rest)
+    await storage.close()
+    expect(open.size).toBe(0)
+  })
+
   it('are given up when the process has none left', () => {
     const folder = temporaryFolder()
     let left = 3

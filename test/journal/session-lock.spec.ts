@@ -12,7 +12,7 @@ import {
 } from 'node:fs'
 import path from 'node:path'
 import { createInterface } from 'node:readline'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { thisProcess } from '../../src/journal/process-identity.ts'
 import {
   acquireSessionLock,
@@ -165,6 +165,21 @@ describe('a session lock', () => {
     leaveLock(`${lock}.left`, { id: 'taker', engine: 'the taker' })
     expect(refusalOf(() => acquireSessionLock(lock, ENGINE)).owner).toMatchObject({ engine: 'the taker' })
     expect(JSON.parse(readFileSync(lock, 'utf8'))).toMatchObject({ id: 'left' })
+  })
+
+  it('that another taker has replaced in the meantime is not replaced again', () => {
+    const lock = lockIn(temporaryFolder())
+    leaveLock(lock, { pid: 999_999_999 })
+    // Between the look that finds it dead and the claim on it.
+    const looking = vi.spyOn(process, 'kill').mockImplementationOnce(() => {
+      leaveLock(lock, { id: 'newer', engine: 'the faster taker' })
+      throw Object.assign(new Error('no such process'), { code: 'ESRCH' })
+    })
+    onTestFinished(() => looking.mockRestore())
+    const refusal = refusalOf(() => acquireSessionLock(lock, ENGINE))
+    expect(refusal.owner).toMatchObject({ engine: 'the faster taker' })
+    expect(JSON.parse(readFileSync(lock, 'utf8'))).toMatchObject({ id: 'newer' })
+    expect(readdirSync(path.dirname(lock))).toEqual(['lock'])
   })
 
   it('that cannot be written is a storage error', () => {

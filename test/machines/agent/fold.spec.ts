@@ -36,8 +36,8 @@ const dataOf = (run: RunSnapshot) => ({
 })
 
 /** Holds `rule` for random lives of a run. */
-const always = (rule: (events: RunEvent[]) => void, numRuns = 40): void =>
-  fc.assert(fc.property(walks(), rule), { numRuns })
+const always = (rule: (events: RunEvent[]) => void): void =>
+  fc.assert(fc.property(walks(), rule), { numRuns: 30 })
 
 describe('the fold of a run', () => {
   it("equals XState's own pure transition after every event", () => {
@@ -83,7 +83,7 @@ describe('the fold of a run', () => {
         const prefix = fold(events.slice(0, cut))
         expect(dataOf(fold(events.slice(cut), prefix))).toEqual(dataOf(fold(events)))
       }),
-      { numRuns: 40 },
+      { numRuns: 30 },
     )
   })
 
@@ -154,7 +154,7 @@ describe('a stored snapshot of a fold', () => {
         expect(dataOf(actor.getSnapshot())).toEqual(dataOf(fold(events)))
         actor.stop()
       }),
-      { numRuns: 40 },
+      { numRuns: 30 },
     )
   })
 

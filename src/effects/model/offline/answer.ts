@@ -1,6 +1,7 @@
 /** The answer to a question: one direct sentence, citations by angle, and a line about who answers. */
 import type { Angle } from './angle.ts'
 import { ANGLES, angleTitle } from './angle.ts'
+import type { Declared } from './lines.ts'
 import { declaredIn } from './lines.ts'
 import { carries, matchable } from './match.ts'
 import { pathKind } from './path-kind.ts'
@@ -30,37 +31,44 @@ const LIKELY = 0.5
 
 /** The whole answer. */
 export function answer(material: Material): string {
-  const merged = merge(material.places)
-  const lead = leading(material, merged)
+  const asked = angleAsked(material.question)
+  const merged = merge(material.places, asked)
+  const lead = leading(material.words, merged, asked)
   const problems = material.problems.map((problem) => `Note: ${problem}`)
   if (lead === undefined) return [nothing(material), ...problems, SIGNATURE].join('\n\n')
-  const order = [lead.angle, ...ANGLES.filter((angle) => angle !== lead.angle)]
-  const groups = order.map((angle) =>
+  const groups = startingWith(lead.angle).map((angle) =>
     group(angle, angle === lead.angle ? [lead.place, ...merged[angle]] : merged[angle]),
   )
   return [
-    [firstSentence(lead.place, lead.hit, material.words), ...unseen(material.words, merged)].join(' '),
+    [firstSentence(lead, material.words), ...unseen(material.words, merged)].join(' '),
     ...groups.filter((text) => text !== ''),
     ...problems,
     SIGNATURE,
   ].join('\n\n')
 }
 
-/** Each place once, under the first angle that has it. */
-function merge(places: Material['places']): Readonly<Record<Angle, readonly Place[]>> {
-  const seen = new Set<string>()
-  const once = (angle: Angle): readonly Place[] =>
-    places[angle].filter((place) => {
-      const known = seen.has(`${place.path}:${place.line}`)
-      seen.add(`${place.path}:${place.line}`)
-      return !known
+/**
+ * Each place once: under the angle that was asked for, else under the first that has it. What a test declares is
+ * no definition where it is cited as a test.
+ */
+function merge(places: Material['places'], asked: Angle | undefined): Material['places'] {
+  const nameOf = (place: Place): string => `${place.path}:${place.line}`
+  const claimed = new Set<string>()
+  const tests = new Set(places['docs-and-tests'].map(nameOf))
+  const merged: Record<Angle, readonly Place[]> = { definitions: [], usages: [], 'docs-and-tests': [] }
+  for (const angle of startingWith(asked)) {
+    merged[angle] = places[angle].filter((place) => {
+      const name = nameOf(place)
+      if (claimed.has(name) || (angle === 'definitions' && tests.has(name))) return false
+      claimed.add(name)
+      return true
     })
-  return {
-    definitions: once('definitions'),
-    usages: once('usages'),
-    'docs-and-tests': once('docs-and-tests'),
   }
+  return merged
 }
+
+const startingWith = (first: Angle | undefined): readonly Angle[] =>
+  first === undefined ? ANGLES : [first, ...ANGLES.filter((angle) => angle !== first)]
 
 interface Lead {
   readonly angle: Angle
@@ -69,17 +77,17 @@ interface Lead {
 }
 
 /** The angle that the question asks for decides; otherwise the definition, unless a usage fits far better. */
-function leading(material: Material, merged: Readonly<Record<Angle, readonly Place[]>>): Lead | undefined {
+function leading(
+  words: readonly TellingWord[],
+  merged: Material['places'],
+  asked: Angle | undefined,
+): Lead | undefined {
   const best = (angle: Angle): Lead | undefined => {
     const place = merged[angle][0]
-    return place === undefined ? undefined : { angle, place, hit: judged(place, material.words, angle) }
+    return place === undefined ? undefined : { angle, place, hit: judged(place, words, angle) }
   }
-  const asked = angleAsked(material.question)
   const [definition, usage, text] = [best('definitions'), best('usages'), best('docs-and-tests')]
-  const wanted =
-    asked === undefined
-      ? undefined
-      : { definitions: definition, usages: usage, 'docs-and-tests': text }[asked]
+  const wanted = asked === undefined ? undefined : best(asked)
   if (wanted !== undefined) return wanted
   if (definition === undefined || pathKind(definition.place.path) !== 'source')
     return usage ?? definition ?? text
@@ -105,32 +113,27 @@ function judged(place: Place, words: readonly TellingWord[], angle: Angle): Hit 
   return rank([{ ...place, comment, body: [] }], { words, angle })[0]
 }
 
-function firstSentence(place: Place, hit: Hit | undefined, words: readonly TellingWord[]): string {
+function firstSentence({ place, hit }: Lead, words: readonly TellingWord[]): string {
+  // Reports have lost the indentation by which a method is known.
   const declared = declaredIn(place.text, pathKind(place.path) === 'docs') ?? declaredIn(` ${place.text}`)
+  const name = declared === undefined || UNNAMED.has(declared.kind) ? undefined : declared.name
   const where = `\`${place.path}\`, line ${place.line}`
-  const named = words.some((word) => word.kind === 'name' && word.text === declared?.name)
-  const note = place.note === undefined ? '' : `; its comment says: ${quotation(place.note.text)}`
-  if (declared !== undefined && named) return sentence(`\`${declared.name}\` is defined in ${where}${note}`)
-  const likely = (hit?.coverage ?? 0) >= LIKELY
-  const what =
-    declared === undefined || ['heading', 'test', 'local'].includes(declared.kind)
-      ? 'the place'
-      : `\`${declared.name}\``
-  const opening = likely
-    ? `Most likely ${what} you look for is in`
-    : `Nothing carries all the words; the closest I found, ${what}, is in`
-  const opened = what === 'the place' ? opening : likely ? `Most likely it is ${what}, in` : opening
-  return sentence(`${opened} ${where}${note}`)
+  const note = place.note === undefined ? '' : `; its comment says: «${shown(place.note.text)}»`
+  if (name !== undefined && words.some((word) => word.kind === 'name' && word.text === name))
+    return sentence(`\`${name}\` is defined in ${where}${note}`)
+  if ((hit?.coverage ?? 0) < LIKELY)
+    return sentence(`Nothing carries most of the words; the closest I found is in ${where}${note}`)
+  const subject = name === undefined ? 'the place you look for is' : `it is \`${name}\`,`
+  return sentence(`Most likely ${subject} in ${where}${note}`)
 }
 
+/** What has a name, but none that others call it by. */
+const UNNAMED: ReadonlySet<Declared['kind']> = new Set(['heading', 'test', 'local'] as const)
+
 const sentence = (text: string): string => (/[.!?…]»?$/.test(text) ? text : `${text}.`)
-const quotation = (text: string): string => `«${shown(text)}»`
 
 /** Words that no citation carries: the reader should know what was not found. */
-function unseen(
-  words: readonly TellingWord[],
-  merged: Readonly<Record<Angle, readonly Place[]>>,
-): readonly string[] {
+function unseen(words: readonly TellingWord[], merged: Material['places']): readonly string[] {
   const texts = ANGLES.flatMap((angle) => merged[angle]).map((place) =>
     matchable(`${place.path} ${place.text} ${place.note?.text ?? ''}`),
   )

@@ -60,7 +60,7 @@ export function readEpisodes(messages: readonly RequestMessage[]): readonly Epis
 }
 
 /** Text that a result holds; several blocks are joined by line breaks. */
-export function resultText(content: ResultContent | undefined): string {
+function resultText(content: ResultContent | undefined): string {
   if (content === undefined) return ''
   return typeof content === 'string'
     ? content

@@ -194,7 +194,7 @@ function placed({ path, text }: Candidate, declared: Declared | undefined, angle
 }
 
 function wantedness({ path, text }: Candidate, declared: Declared | undefined, wanted?: Wanted): number {
-  if (wanted === 'test') return pathKind(path) === 'docs' ? 0.6 : 1
+  if (wanted === 'test') return pathKind(path) === 'docs' ? 0.4 : 1
   if (wanted === undefined || declared === undefined) return 1
   return isFunction(text, declared) === (wanted === 'behaviour') ? 1.2 : 1
 }

@@ -43,7 +43,7 @@ export function readReport(
   const places: Place[] = []
   const problems: string[] = []
   for (const row of text.split('\n')) {
-    const note = /^ {4}line (\d+) says: (.*)$/.exec(row)
+    const note = /^ {4}line (\d+) says: (.*)$/s.exec(row)
     const last = places.at(-1)
     if (note !== null && last !== undefined) {
       places[places.length - 1] = {
@@ -52,12 +52,12 @@ export function readReport(
       }
       continue
     }
-    const problem = /^Problem: (.+)$/.exec(row)?.[1]
+    const problem = /^Problem: (.+)$/s.exec(row)?.[1]
     if (problem !== undefined) {
       problems.push(problem)
       continue
     }
-    const place = /^(\S[^:]*):(\d+): (.*)$/.exec(row)
+    const place = /^(\S[^:]*):(\d+): (.*)$/s.exec(row)
     if (place !== null)
       places.push({ path: place[1] ?? '', line: Number(place[2]), text: place[3] ?? '', note: undefined })
   }

@@ -1,4 +1,7 @@
-/** What the texts of `Grep`, `Glob` and `Read` results say. Lines of no known form are left out. */
+/**
+ * What the texts of `Grep`, `Glob` and `Read` results say. Lines of no known form are left out. Only `\n` ends a
+ * line: a file may hold the other separators that a `.` does not match.
+ */
 
 /** One line of a file, seen in a result. */
 export interface SeenLine {
@@ -12,7 +15,7 @@ export interface SeenLine {
 /** Matching lines of a `Grep` in content mode, `path:line:text`. */
 export function grepLines(result: string): readonly SeenLine[] {
   return result.split('\n').flatMap((row) => {
-    const match = /^(.+?):(\d+):(.*)$/.exec(row.replace(/\r$/, ''))
+    const match = /^(.+?):(\d+):(.*)$/s.exec(row.replace(/\r$/, ''))
     if (match === null) return []
     const [, path = '', line = '', text = ''] = match
     return [{ path: tidy(path), line: Number(line), text }]
@@ -22,7 +25,7 @@ export function grepLines(result: string): readonly SeenLine[] {
 /** Lines of a `Read` of `path`: a number, a tab, the text. */
 export function readLines(path: string, result: string): readonly SeenLine[] {
   return result.split('\n').flatMap((row) => {
-    const match = /^\s*(\d+)\t(.*)$/.exec(row.replace(/\r$/, ''))
+    const match = /^\s*(\d+)\t(.*)$/s.exec(row.replace(/\r$/, ''))
     return match === null ? [] : [{ path: tidy(path), line: Number(match[1]), text: match[2] ?? '' }]
   })
 }

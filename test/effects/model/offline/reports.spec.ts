@@ -95,10 +95,10 @@ describe('the task of a child', () => {
 describe('what tools say', () => {
   it('Grep: matching lines, and no others', () => {
     const text =
-      './src/a.ts:12:  const x = "a:1:b"\r\nsrc/a.ts-13-around\n--\n[3 more lines not shown.]\nsrc/b-2-c.ts:1:'
+      './src/a.ts:12:  const x = "a:1:b"\r\nsrc/a.ts-13-around\n--\n[3 more lines not shown.]\nsrc/b-2-c.ts:1:\u2028'
     expect(grepLines(text)).toEqual([
       { path: 'src/a.ts', line: 12, text: '  const x = "a:1:b"' },
-      { path: 'src/b-2-c.ts', line: 1, text: '' },
+      { path: 'src/b-2-c.ts', line: 1, text: '\u2028' },
     ])
     expect(grepLines('No matches found')).toEqual([])
   })
