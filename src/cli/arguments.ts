@@ -174,7 +174,14 @@ function createProgram(version: string, done: (parsed: Parsed) => void): Command
 
 const MORE_HELP = `
 Without --model: Anthropic when ANTHROPIC_API_KEY, ANTHROPIC_AUTH_TOKEN or ANTHROPIC_BASE_URL is set,
-else an offline planner that needs no key. Sessions are kept in TROUPE_HOME, else in ~/.troupe.
+else an offline planner that needs no key.
+
+Environment:
+  TROUPE_HOME             where sessions are kept; ~/.troupe
+  TROUPE_MAX_RETRIES      attempts after the first when a model fails or is overloaded; 10
+  TROUPE_FIRST_BYTE_MS    how long a model may take to begin its answer; 60000
+  TROUPE_GAP_MS           how long it may pause in the middle of one; 120000
+  TROUPE_OFFLINE_PACE_MS  pause before each reply of the offline planner; 0
 
 Examples:
   troupe -p "where is the retry policy, and who calls it?"

@@ -1,5 +1,6 @@
 /** Which model answers: what the flag says, else what the environment has a key for, else the offline one. */
 import type { Model } from '../effects/model/model.ts'
+import { wholeNumberIn } from './environment.ts'
 import { UsageError } from './errors.ts'
 import type { Host } from './host.ts'
 
@@ -49,11 +50,5 @@ export function openModel(
   return host.offlineModel(choice.paceMs === undefined ? {} : { paceMs: choice.paceMs })
 }
 
-function paceOf(env: Env): number | undefined {
-  const value = env['TROUPE_OFFLINE_PACE_MS']
-  if (value === undefined || value === '') return undefined
-  if (!/^\d+$/.test(value)) {
-    throw new UsageError(`TROUPE_OFFLINE_PACE_MS is "${value}"; set it to a whole number of milliseconds`)
-  }
-  return Number(value)
-}
+const paceOf = (env: Env): number | undefined =>
+  wholeNumberIn(env, 'TROUPE_OFFLINE_PACE_MS', 0, ' of milliseconds')

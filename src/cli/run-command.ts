@@ -13,6 +13,7 @@ import type { Engine, EngineOptions, Run, RunResult } from '../engine/api.ts'
 import type { RunArguments } from './arguments.ts'
 import { chooseModel, type ModelChoice, OFFLINE, openModel } from './choose-model.ts'
 import { coloursFor } from './colours.ts'
+import { retriesIn } from './environment.ts'
 import { CliError, EXIT, UsageError } from './errors.ts'
 import { formatCount, formatDuration, tokensOf } from './format.ts'
 import { EXIT_CODE_OF, type Host, homeOf, type StopSignal } from './host.ts'
@@ -38,6 +39,7 @@ interface Resumed {
 export async function runCommand(args: RunArguments, host: Host): Promise<number> {
   await requireReadable(host.cwd)
   const choice = chooseModel(args.model, host.env)
+  const retries = retriesIn(host.env)
   const resumed = await sessionToResume(args, host)
   const isOptional = args.prompt !== undefined || args.defaultPrompt !== undefined || resumed !== undefined
   const prompt =
@@ -51,7 +53,10 @@ export async function runCommand(args: RunArguments, host: Host): Promise<number
   }
   if (choice.kind === 'offline' && choice.notice !== undefined) host.stderr.write(`${choice.notice}\n`)
 
-  const engine = await host.createEngine(await engineOptions(args, choice, host))
+  const engine = await host.createEngine({
+    ...(await engineOptions(args, choice, host)),
+    retries,
+  })
   const stop = listenForStop(engine, host)
   const progress = createProgress({
     style: progressStyle(args, host),

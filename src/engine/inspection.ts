@@ -33,7 +33,7 @@ export function createInspection(
   report: Report,
   maxWaiting = MAX_WAITING,
 ): (agent: Agent) => Inspect {
-  const enqueue = createQueue(inspector, report, maxWaiting)
+  const { enqueue, fail } = createQueue(inspector, report, maxWaiting)
   const views = new WeakMap<object, object>()
 
   /** The same view for the same actor. */
@@ -71,9 +71,14 @@ export function createInspection(
   }
 
   return (agent) => (event) => {
-    // A child may outlive, over a restart, the run that started it: that one is not started again, only shown.
-    agent.parent?.run?.announce()
-    enqueue(copyOf(event, agent))
+    try {
+      // A child may outlive, over a restart, the run that started it: that one is not started again, only shown.
+      agent.parent?.run?.announce()
+      enqueue(copyOf(event, agent))
+    } catch (error) {
+      // Here XState is in the middle of a step: not even a bug of this file may come out.
+      fail(error)
+    }
   }
 }
 
@@ -108,7 +113,11 @@ function refuse(): never {
   throw new Error('an inspected actor can be looked at, not driven; use the methods of the engine')
 }
 
-function createQueue(inspector: Inspector, report: Report, maxWaiting: number): Inspect {
+function createQueue(
+  inspector: Inspector,
+  report: Report,
+  maxWaiting: number,
+): { readonly enqueue: Inspect; readonly fail: (error: unknown) => void } {
   const observer = toObserver(inspector)
   let waiting: InspectionEvent[] = []
   let dropped = 0
@@ -117,7 +126,7 @@ function createQueue(inspector: Inspector, report: Report, maxWaiting: number): 
   const fail = (error: unknown) => {
     // Once is enough: a broken inspector breaks on every event.
     if (!hasFailed)
-      report('inspector-failed', `the inspector threw: ${messageOf(error)}; agents are not touched`)
+      report('inspector-failed', `the inspector failed: ${messageOf(error)}; no agent is touched`)
     hasFailed = true
   }
   const deliver = (event: InspectionEvent) => {
@@ -133,7 +142,7 @@ function createQueue(inspector: Inspector, report: Report, maxWaiting: number): 
     if (dropped > 0) {
       report(
         'inspector-slow',
-        `${dropped} inspection events were dropped: ${maxWaiting} were waiting for the inspector; agents are not touched`,
+        `${dropped} inspection events were dropped: ${maxWaiting} were waiting for the inspector; no agent is touched`,
       )
       dropped = 0
     }
@@ -148,7 +157,7 @@ function createQueue(inspector: Inspector, report: Report, maxWaiting: number): 
     if (waiting.length > 0) setImmediate(flush)
   }
 
-  return (event) => {
+  const enqueue = (event: InspectionEvent) => {
     if (waiting.length >= maxWaiting) {
       dropped += 1
       return
@@ -156,4 +165,5 @@ function createQueue(inspector: Inspector, report: Report, maxWaiting: number): 
     if (waiting.length === 0) setImmediate(flush)
     waiting.push(event)
   }
+  return { enqueue, fail }
 }

@@ -150,12 +150,14 @@ function fold(log: LoadedLog, path: string): AgentState {
 
 function refuseDamage(tree: readonly Loaded[]): void {
   for (const { agent, log } of tree) {
-    const first = log.damage[0]
+    // The leftovers of a torn write are damage too, but nothing is missing for them.
+    const losses = log.damage.filter(({ missing }) => missing > 0)
+    const first = losses[0]
     if (first === undefined) continue
     throw new EngineError(
       'damaged-log',
       `${agent.logPath} is damaged at bytes ${first.from}–${first.to} (${first.reason})` +
-        `${log.damage.length > 1 ? ` and in ${log.damage.length - 1} more places` : ''}. ` +
+        `${losses.length > 1 ? ` and in ${losses.length - 1} more places` : ''}. ` +
         'What can be read is still there; to go on without the rest, resume with --accept-damage.',
     )
   }
@@ -178,7 +180,7 @@ async function endSurvivors(core: EngineCore, unfinished: readonly Loaded[]): Pr
 /** The lines that say that a run was switched off and goes on. */
 function resumption({ agent, log, isOrphan }: Loaded, survivors: number): EventDraft[] {
   const wasClosed = log.events.at(-1)?.event.type === 'run.suspended'
-  const damage = log.damage.map(({ from, to }) => ({ from, to }))
+  const damage = log.damage.filter(({ missing }) => missing > 0).map(({ from, to }) => ({ from, to }))
   const drafts: EventDraft[] = [
     ...(wasClosed ? [] : [{ type: 'run.suspended' as const, reason: 'crashed' as const }]),
     {

@@ -31,10 +31,6 @@ export const CallId = z
   .brand<'CallId'>()
 export type CallId = z.infer<typeof CallId>
 
-/** The id of a conversation line: a UUID v4. */
-export const LineId = z.string().min(1).brand<'LineId'>()
-export type LineId = z.infer<typeof LineId>
-
 /** The name of a blob: the SHA-256 of its bytes, in hexadecimal. */
 export const BlobHash = z
   .string()

@@ -7,7 +7,7 @@ import { endOf } from '../../src/machines/agent/context.ts'
 import type { EndStatus, Outcome, RunEvent } from '../../src/machines/agent/events.ts'
 import type { RunSnapshot } from '../../src/machines/agent/fold.ts'
 import { beginRun, foldRun } from '../../src/machines/agent/fold.ts'
-import { AGENT, RUN } from './run-events.ts'
+import { AGENT, callEnded, RUN } from './run-events.ts'
 
 /** A run after some events. */
 export interface Scenario {
@@ -20,7 +20,7 @@ export interface Scenario {
   readonly openCalls: readonly string[]
   /** The run after more events. One that it does not take changes nothing, as in the engine. */
   when(...events: readonly RunEvent[]): Scenario
-  /** The run after its effects came to rest: what the engine appends when `drain` is through. */
+  /** The run after its effects came to rest: what the engine appends when `drain` is through, open calls closed first. */
   drained(): Scenario
 }
 
@@ -51,6 +51,9 @@ function scenario(run: RunSnapshot): Scenario {
     effects: Object.keys(run.children),
     openCalls: run.context.calls.map((call) => call.callId),
     when: (...events) => scenario(events.reduce(foldRun, run)),
-    drained: () => scenario(foldRun(run, endOf(run.context, 0))),
+    drained: () => {
+      const closed = run.context.calls.map(({ callId }) => callEnded(callId, 'interrupted')).reduce(foldRun, run)
+      return scenario(foldRun(closed, endOf(closed.context, 0)))
+    },
   }
 }

@@ -41,7 +41,7 @@ describe('an event and its lines', () => {
         expect(read).toEqual(after)
         expect(recorded).toMatchObject({ seq: 7, at })
         // And what is recorded is what was handed in.
-        const { concurrencySafe: _, ...same }: { concurrencySafe?: unknown } = draft
+        const { concurrencySafe: _, ...same }: { readonly concurrencySafe?: unknown } & object = draft
         expect(recorded.event).toMatchObject(same)
       }),
       { numRuns: 300 },

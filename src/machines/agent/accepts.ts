@@ -4,6 +4,7 @@
  * Neither XState's `can()` nor «same snapshot as before» answers this: a taken event may change nothing, and
  * an event with a failing guard looks like one that nobody knows. The mailbox asks here before it writes.
  */
+import { isEndOf } from './context.ts'
 import type { RunEvent, RunEventType } from './events.ts'
 import type { RunSnapshot } from './fold.ts'
 
@@ -17,6 +18,8 @@ export type Phase =
   | 'completed'
   | 'failed'
   | 'killed'
+
+const END_STATUSES = ['completed', 'failed', 'killed'] as const
 
 const LIVE = ['awaitingPrompt', 'preparing', 'requesting', 'acting', 'draining'] as const
 
@@ -47,10 +50,10 @@ export function phaseOf({ value }: Pick<RunSnapshot, 'value'>): Phase {
 }
 
 /**
- * Whether the run takes the event: its phase does, an event about a call is about an open one, and only a call
- * whose turn has come can start.
+ * Whether the run takes the event: its phase does, an event about a call is about an open one, only a call whose turn
+ * has come can start, and the end is the one that the run has come to.
  */
-export function accepts(run: RunSnapshot, event: Pick<RunEvent, 'type'> & { callId?: unknown }): boolean {
+export function accepts(run: RunSnapshot, event: Pick<RunEvent, 'type'> & { readonly callId?: unknown; readonly status?: unknown }): boolean {
   const phase = phaseOf(run)
   if (!ACCEPTED[event.type].includes(phase)) return false
   switch (event.type) {
@@ -59,6 +62,8 @@ export function accepts(run: RunSnapshot, event: Pick<RunEvent, 'type'> & { call
     case 'process.started':
     case 'call.ended':
       return run.context.calls.some((call) => call.callId === event.callId)
+    case 'agent.ended':
+      return END_STATUSES.some((status) => isEndOf(run.context, event, status))
     case 'agent.backgrounded':
       return (
         typeof run.value === 'object' &&

@@ -65,6 +65,24 @@ export function statusOf(outcome: Outcome): EndStatus {
   }
 }
 
+/**
+ * Whether an event is the end that the run has come to: its status is that of the recorded outcome, and every call
+ * has a result.
+ */
+export function isEndOf(
+  context: RunContext,
+  event: { readonly type: string; readonly status?: unknown },
+  status: EndStatus,
+): boolean {
+  return (
+    event.type === 'agent.ended' &&
+    event.status === status &&
+    context.outcome !== undefined &&
+    statusOf(context.outcome) === status &&
+    context.calls.length === 0
+  )
+}
+
 /** The last event of a run, from what it remembers. Only the duration comes from outside. */
 export function endOf(context: RunContext, durationMs: number): AgentEventOf<'agent.ended'> {
   const outcome: Outcome = context.outcome ?? {

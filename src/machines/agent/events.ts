@@ -1,12 +1,13 @@
 /**
  * What can happen to an agent: one discriminated union, the vocabulary of every log.
  *
- * Past facts, `noun.past`. Each schema is a loose object, so that a field of a newer version survives a round
- * trip. Conversation events (`run.started`, `reply.received`, `call.ended`) are stored as transcript lines,
+ * Past facts, `noun.past`. Each event is a loose object, so that a field of a newer version survives a round trip;
+ * the small values inside are closed. Conversation events (`run.started`, `reply.received`, `call.ended`) are stored as transcript lines,
  * all others as short lifecycle lines; the codec in `journal/` knows which. Time, ids and anything random are
  * data in here: a machine never asks for them.
  */
 import { z } from 'zod'
+import type { PermissionMode } from '../../definitions/permission-mode.ts'
 import { AgentId, BlobHash, CallId } from '../ids.ts'
 import { PromptContent, Reply, ToolResultBlock, Usage } from './messages.ts'
 
@@ -41,7 +42,7 @@ const PermissionModeName = z.enum([
   'auto',
   'bypassPermissions',
   'bubble',
-])
+]) satisfies z.ZodType<PermissionMode>
 
 /** What a spawn was routed to, as the parent's log keeps it. The task itself is in the parent's call. */
 export const SpawnPlan = z.looseObject({

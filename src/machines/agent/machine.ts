@@ -10,13 +10,14 @@
  *       `transition` would not see their results, and a replay would differ from the live run.
  *   M3  The initial state wants no effect, which keeps a fold cheap.
  *   M4  Placement is a region beside the turn: moving to the background never touches a stream or a call.
- *   M5  The first outcome stays; every way out passes through `settling`.
+ *   M5  The first outcome stays; every way out passes through `settling`, and the end is the one that the outcome
+ *       means, with no call left open.
  */
 import { assign, fromCallback, setup, stopChild } from 'xstate'
 import type { AgentId, CallId } from '../ids.ts'
 import { startable } from './calls.ts'
 import type { RunContext, RunInput } from './context.ts'
-import { afterReply, initialContext } from './context.ts'
+import { afterReply, initialContext, isEndOf } from './context.ts'
 import type { AgentEventOf, Fault, Outcome, RunEvent } from './events.ts'
 
 /** What every effect is given: ids. It looks the rest up, so that a restart finds the same. */
@@ -82,9 +83,9 @@ const parts = setup({
     isRequestedCall: ({ context, event }) =>
       'callId' in event &&
       context.calls.some((call) => call.callId === event.callId && call.phase !== 'waiting'),
-    endsCompleted: ({ event }) => event.type === 'agent.ended' && event.status === 'completed',
-    endsFailed: ({ event }) => event.type === 'agent.ended' && event.status === 'failed',
-    endsKilled: ({ event }) => event.type === 'agent.ended' && event.status === 'killed',
+    endsCompleted: ({ context, event }) => isEndOf(context, event, 'completed'),
+    endsFailed: ({ context, event }) => isEndOf(context, event, 'failed'),
+    endsKilled: ({ context, event }) => isEndOf(context, event, 'killed'),
   },
   actions: {
     rememberRun: assign(({ event }) =>

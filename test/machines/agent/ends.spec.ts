@@ -104,8 +104,16 @@ describe('settling', () => {
     expect(settling.when(callStarted(call(3))).run).toBe(settling.run)
   })
 
-  it('ends even with calls still open: to close them first is the work of the drain', () => {
-    expect(settling.drained()).toMatchObject({ phase: 'killed', openCalls: [call(3), call(3, 1)] })
+  it('does not end while a call is open: each has a result before the end', () => {
+    const early = settling.when(endOf(settling.run.context, 0))
+    expect(early).toMatchObject({ phase: 'draining', openCalls: [call(3), call(3, 1)] })
+    expect(settling.drained()).toMatchObject({ phase: 'killed', openCalls: [] })
+  })
+
+  it('takes no end but the one that its outcome means', () => {
+    const closed = settling.when(callEnded(call(3)), callEnded(call(3, 1)))
+    const wrong = { ...endOf(closed.run.context, 0), status: 'completed' as const }
+    expect(closed.when(wrong).run).toBe(closed.run)
   })
 })
 

@@ -36,9 +36,7 @@ export function answer(material: Material): string {
   const lead = leading(material.words, merged, asked)
   const problems = material.problems.map((problem) => `Note: ${problem}`)
   if (lead === undefined) return [nothing(material), ...problems, SIGNATURE].join('\n\n')
-  const groups = startingWith(lead.angle).map((angle) =>
-    group(angle, angle === lead.angle ? [lead.place, ...merged[angle]] : merged[angle]),
-  )
+  const groups = startingWith(lead.angle).map((angle) => group(angle, merged[angle]))
   return [
     [firstSentence(lead, material.words), ...unseen(material.words, merged)].join(' '),
     ...groups.filter((text) => text !== ''),
@@ -113,10 +111,11 @@ function judged(place: Place, words: readonly TellingWord[], angle: Angle): Hit 
   return rank([{ ...place, comment, body: [] }], { words, angle })[0]
 }
 
-function firstSentence({ place, hit }: Lead, words: readonly TellingWord[]): string {
+function firstSentence({ angle, place, hit }: Lead, words: readonly TellingWord[]): string {
   // Reports have lost the indentation by which a method is known.
   const declared = declaredIn(place.text, pathKind(place.path) === 'docs') ?? declaredIn(` ${place.text}`)
-  const name = declared === undefined || UNNAMED.has(declared.kind) ? undefined : declared.name
+  const unnamed = declared === undefined || angle === 'usages' || UNNAMED.has(declared.kind)
+  const name = unnamed ? undefined : declared.name
   const where = `\`${place.path}\`, line ${place.line}`
   const note = place.note === undefined ? '' : `; its comment says: «${shown(place.note.text)}»`
   if (name !== undefined && words.some((word) => word.kind === 'name' && word.text === name))

@@ -129,7 +129,7 @@ function judge(candidate: Candidate, sight: Sight, weights: readonly number[]): 
   const coverage = total === 0 ? 0 : covered / total
   const inName = named > 1 ? TOGETHER_IN_NAME : 1
   const worth = sum * (LEAST + coverage) * inName + (coverage * precisionOf(declared, words)) / 2
-  const factor = fitness(candidate, declared, sight) * PATH_WORTH[angle][kind]
+  const factor = fitness(candidate, declared, sight, named) * PATH_WORTH[angle][kind]
   const score = near === 0 ? 0 : worth * factor
   return {
     path: candidate.path,
@@ -173,7 +173,7 @@ function precisionOf(declared: Declared | undefined, words: readonly TellingWord
 }
 
 /** What the line is, apart from the words: code before comments, declarations before what only names something. */
-function fitness(candidate: Candidate, declared: Declared | undefined, sight: Sight): number {
+function fitness(candidate: Candidate, declared: Declared | undefined, sight: Sight, named: number): number {
   const { text } = candidate
   const exported = /^\s*(?:export|pub|public)\b/.test(text) ? 1.1 : 1
   const tooLong = text.length > 300 ? 0.5 : 1
@@ -182,13 +182,20 @@ function fitness(candidate: Candidate, declared: Declared | undefined, sight: Si
     exported *
     tooLong *
     imports *
-    placed(candidate, declared, sight.angle) *
+    placed(candidate, declared, named, sight.angle) *
     wantedness(candidate, declared, sight.wanted)
   )
 }
 
-function placed({ path, text }: Candidate, declared: Declared | undefined, angle: Angle): number {
-  if (angle === 'usages') return declared === undefined ? 1 : declared.kind === 'local' ? 0.9 : 0.5
+/** A line that declares one of the words is no usage of it; one that declares something else with it is. */
+function placed(
+  { path, text }: Candidate,
+  declared: Declared | undefined,
+  named: number,
+  angle: Angle,
+): number {
+  if (angle === 'usages')
+    return declared === undefined || named === 0 ? 1 : declared.kind === 'local' ? 0.9 : 0.5
   if (angle === 'docs-and-tests' || declared !== undefined || pathKind(path) === 'docs') return 1
   return isComment(text) ? 0.8 : 0.6
 }

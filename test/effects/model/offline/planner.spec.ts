@@ -73,6 +73,14 @@ describe('the root agent', () => {
     expect(text).toMatch(/offline planner.*ANTHROPIC_API_KEY.*--model`\.$/)
   })
 
+  it('names no line that only uses what was asked for', () => {
+    const asked = [ask('who calls foldAgent?')]
+    const done = answered(asked, next(asked), (_, index) =>
+      writeReport('usages', 'x', index === 1 ? [place('src/a.ts', 9, 'state: foldAgent(s, e),')] : [], []),
+    )
+    expect(next(done).text).toMatch(/^Most likely the place you look for is in `src\/a.ts`, line 9\./)
+  })
+
   it('says so when nothing was found, and which words were tried', () => {
     const done = answered(question, plan, () => writeReport('usages', '`foldAgent`', [], []))
     expect(next(done).text).toMatch(/^I found no place in this code base for `foldAgent`/)

@@ -51,6 +51,16 @@ describe('the ranking', () => {
       ['a.ts:2:function lock() {', 'a.ts:1:function lockTheWholeFolder() {'],
     ],
     [
+      'puts an entry that uses a name before a test that does, and both before an entry of that name',
+      'who calls openStore',
+      [
+        'src/a.ts:3:  store: openStore(path),',
+        'test/a.spec.ts:3:  const a = openStore(b)',
+        'test/a.spec.ts:4:  openStore: 1,',
+      ],
+      'usages',
+    ],
+    [
       'takes the file into account',
       'the delay of the gate',
       ['src/gate.ts:7:const delay = 1', 'src/other.ts:7:const delay = 1'],

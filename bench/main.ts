@@ -1,0 +1,84 @@
+/** `npm run bench`: all scenarios in one run, as tables on standard output and, with `--json`, as figures in a file. */
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { cpus, loadavg } from 'node:os'
+import { execFileSync } from 'node:child_process'
+import { peersTable } from './peers-row.ts'
+import { reportChildren } from './scenarios/children.ts'
+import { reportEvents } from './scenarios/events.ts'
+import { reportMemory } from './scenarios/memory.ts'
+import { reportOverhead } from './scenarios/overhead.ts'
+import { reportReplay } from './scenarios/replay.ts'
+import type { Settings } from './settings.ts'
+import { readSettings, USAGE } from './settings.ts'
+import type { Table } from './table.ts'
+import { printTable } from './table.ts'
+
+const settings = readSettings(process.argv.slice(2))
+if (settings === 'help') console.log(USAGE)
+else await runAll(settings)
+
+async function runAll(settings: Settings): Promise<void> {
+  const where = machineFacts(settings)
+  console.log(`## Benchmarks${settings.quick ? ' (quick: the figures mean nothing)' : ''}\n\n${describe(where)}\n`)
+  if (settings.profiles !== undefined) mkdirSync(settings.profiles, { recursive: true })
+  const figures: Record<string, unknown> = {}
+  const wants = (name: string): boolean => settings.only?.includes(name) ?? true
+  const run = async <F>(
+    name: string,
+    report: () => Promise<{ readonly figures: F; readonly tables: readonly Table[] }>,
+  ): Promise<F | undefined> => {
+    if (!wants(name)) return undefined
+    const { figures: own, tables } = await report()
+    for (const table of tables) console.log(`${printTable(table)}\n`)
+    figures[name] = own
+    return own
+  }
+
+  const calls = await run('calls', () => reportOverhead(settings, 'call'))
+  await run('turns', () => reportOverhead(settings, 'turn'))
+  await run('events', () => reportEvents(settings))
+  await run('replay', () => reportReplay(settings))
+  await run('memory', () => reportMemory(settings))
+  const children = await run('children', () => reportChildren(settings))
+  if (calls !== undefined && children !== undefined) console.log(`${printTable(peersTable(calls, children))}\n`)
+
+  if (settings.json !== undefined) {
+    writeFileSync(settings.json, `${JSON.stringify({ ...where, quick: settings.quick, figures }, null, 2)}\n`)
+  }
+}
+
+interface MachineFacts {
+  readonly at: string
+  readonly node: string
+  readonly cpu: string
+  readonly cores: number
+  readonly loadAverage: number
+  /** Type of the file system that logs are written to: `fsync` costs nothing in memory. */
+  readonly fileSystem: string
+}
+
+function machineFacts({ folder }: Settings): MachineFacts {
+  return {
+    at: new Date().toISOString(),
+    node: process.version,
+    cpu: cpus()[0]?.model ?? 'unknown',
+    cores: cpus().length,
+    loadAverage: loadavg()[0] ?? Number.NaN,
+    fileSystem: fileSystemOf(folder),
+  }
+}
+
+function describe({ at, node, cpu, cores, loadAverage, fileSystem }: MachineFacts): string {
+  return (
+    `${at.slice(0, 10)}, Node ${node}, ${cores} × ${cpu}, load ${loadAverage.toFixed(1)} at the start, ` +
+    `logs on ${fileSystem}.`
+  )
+}
+
+function fileSystemOf(folder: string): string {
+  try {
+    return execFileSync('stat', ['-f', '-c', '%T', folder], { encoding: 'utf8', stdio: 'pipe' }).trim()
+  } catch {
+    return 'an unknown file system'
+  }
+}
