@@ -1,15 +1,16 @@
-/** Folders for one measurement. */
-import { lstatSync, mkdtempSync, readdirSync, realpathSync, rmSync } from 'node:fs'
+/**
+ * Folders for measurements.
+ *
+ * Nothing is deleted before the end: some file systems are slow to create files where many were deleted a minute
+ * ago (ext4 without a journal looks at each of their inodes again, which made one file cost a millisecond), and
+ * every run would pay for the tidiness of the one before.
+ */
+import { lstatSync, mkdtempSync, readdirSync, realpathSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** Does something in a new folder, which is gone afterwards. */
-export async function inFolder<T>(parent: string, work: (folder: string) => Promise<T>): Promise<T> {
-  const folder = realpathSync(mkdtempSync(join(parent, 'troupe-bench-')))
-  try {
-    return await work(folder)
-  } finally {
-    rmSync(folder, { recursive: true, force: true })
-  }
+/** A new folder, real path. */
+export function newFolder(parent: string): string {
+  return realpathSync(mkdtempSync(join(parent, 'troupe-bench-')))
 }
 
 /** Bytes of all files in a folder and below. */

@@ -15,7 +15,7 @@ import { createFileStorage } from '../../src/journal/file-storage.ts'
 import type { Cost } from '../clocks.ts'
 import { costOf } from '../clocks.ts'
 import { treeScript, treeSize } from '../tree.ts'
-import { inFolder } from '../folders.ts'
+import { newFolder } from '../folders.ts'
 import { openMessageLog, runLoop } from '../floor.ts'
 import { inFreshProcess } from '../fresh-process.ts'
 import type { Settings } from '../settings.ts'
@@ -98,8 +98,9 @@ function childrenTable(rows: readonly ChildrenRow[]): Table {
 export async function measureChildren(input: ChildrenInput): Promise<ChildrenFigures> {
   const startRssMb = process.memoryUsage.rss() / 2 ** 20
   const { model, atOnce } = slowModel(input)
-  const cost = await inFolder(input.folder, (home) =>
-    costOf(() => (input.worker === 'floor' ? runLoops(input, model, home) : runTree(input, model, home))),
+  const home = newFolder(input.folder)
+  const cost = await costOf(() =>
+    input.worker === 'floor' ? runLoops(input, model, home) : runTree(input, model, home),
   )
   // Kilobytes on every system that Node runs on.
   const peakRssMb = process.resourceUsage().maxRSS / 1024

@@ -8,7 +8,7 @@ import { createEngine } from '../../src/engine/create-engine.ts'
 import type { Engine } from '../../src/engine/api.ts'
 import { createScriptedModel } from '../../src/effects/model/scripted.ts'
 import { collectGarbage } from '../clocks.ts'
-import { inFolder } from '../folders.ts'
+import { newFolder } from '../folders.ts'
 import { inFreshProcess } from '../fresh-process.ts'
 import type { Settings } from '../settings.ts'
 import type { Spread } from '../statistics.ts'
@@ -86,35 +86,34 @@ function memoryTable(rows: readonly MemoryRow[]): Table {
 }
 
 /** Makes the agents in one engine and looks. Figures are per agent. */
-export function measureMemory({ kind, agents, folder }: MemoryInput): Promise<MemoryFigures> {
-  return inFolder(folder, async (home) => {
-    const gate = createGate()
-    const fanOut = Array<number>(Math.round(Math.log10(agents))).fill(10)
-    const engine = createEngine({
-      model: createScriptedModel((request) => {
-        const waits = gate.isShut && treeScript.isLeaf(request)
-        return waits ? gate.wait() : treeScript.reply(request)
-      }),
-      home,
-      cwd: home,
-      permissions: { mode: 'bypassPermissions' },
-      limits: { depth: fanOut.length, liveAgents: agents * 2, spawns: agents * 2 },
-    })
-    await warmUp(engine)
-    const before = memoryNow()
-    if (kind === 'idle') await idleAgents(engine, agents)
-    else await waitingAgents(engine, kind === 'children' ? { fanOut } : { roots: agents }, gate)
-    const after = memoryNow()
-    const made = engine.agents.length - WARM_UP_SESSIONS
-    const expected = kind === 'children' ? treeSize(fanOut).agents : agents
-    if (made !== expected) throw new Error(`${made} agents are alive, not ${expected}`)
-    await engine.close()
-    return {
-      agents: made,
-      heapKb: (after.heap - before.heap) / 1024 / made,
-      rssKb: (after.rss - before.rss) / 1024 / made,
-    }
+export async function measureMemory({ kind, agents, folder }: MemoryInput): Promise<MemoryFigures> {
+  const home = newFolder(folder)
+  const gate = createGate()
+  const fanOut = Array<number>(Math.round(Math.log10(agents))).fill(10)
+  const engine = createEngine({
+    model: createScriptedModel((request) => {
+      const waits = gate.isShut && treeScript.isLeaf(request)
+      return waits ? gate.wait() : treeScript.reply(request)
+    }),
+    home,
+    cwd: home,
+    permissions: { mode: 'bypassPermissions' },
+    limits: { depth: fanOut.length, liveAgents: agents * 2, spawns: agents * 2 },
   })
+  await warmUp(engine)
+  const before = memoryNow()
+  if (kind === 'idle') await idleAgents(engine, agents)
+  else await waitingAgents(engine, kind === 'children' ? { fanOut } : { roots: agents }, gate)
+  const after = memoryNow()
+  const made = engine.agents.length - WARM_UP_SESSIONS
+  const expected = kind === 'children' ? treeSize(fanOut).agents : agents
+  if (made !== expected) throw new Error(`${made} agents are alive, not ${expected}`)
+  await engine.close()
+  return {
+    agents: made,
+    heapKb: (after.heap - before.heap) / 1024 / made,
+    rssKb: (after.rss - before.rss) / 1024 / made,
+  }
 }
 
 const WARM_UP_SESSIONS = 20

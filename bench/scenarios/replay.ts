@@ -7,7 +7,7 @@ import { createRequestMessages } from '../../src/journal/projections/request-mes
 import { createEngine } from '../../src/engine/create-engine.ts'
 import { foldAgent, UNBORN } from '../../src/machines/agent/fold.ts'
 import { nanosecondsOf } from '../clocks.ts'
-import { inFolder } from '../folders.ts'
+import { newFolder } from '../folders.ts'
 import { inFreshProcess } from '../fresh-process.ts'
 import type { Settings } from '../settings.ts'
 import { mapSpread, spreadOf } from '../statistics.ts'
@@ -60,42 +60,41 @@ function thousandsPerSecond(perSecond: readonly number[]): string {
 }
 
 /** Has an engine write a parent's log and replays it. */
-export function measureReplay({ calls, repeats, folder }: ReplayInput): Promise<ReplayFigures> {
-  return inFolder(folder, async (home) => {
-    const engine = createEngine({
-      model: modelFor({ unit: 'call', count: calls }),
-      home,
-      cwd: home,
-      permissions: { mode: 'bypassPermissions' },
-      limits: { spawns: calls },
-    })
-    const { sessionId } = await engine.run(PROMPT).result
-    await engine.close()
-    const storage = createFileStorage({ durability: 'write' })
-    const path = sessionPaths(home, home, sessionId).rootLog
-    const bytes = (await storage.stat(path))?.bytes ?? Number.NaN
-
-    const read: number[] = []
-    const folded: number[] = []
-    const projected: number[] = []
-    let events = 0
-    for (let i = 0; i < repeats; i += 1) {
-      const start = performance.now()
-      const log = await loadLog(storage, path)
-      const ms = performance.now() - start
-      events = log.events.length
-      read.push((events / ms) * 1_000)
-      folded.push(perSecond(events, () => log.events.reduce((state, { event }) => foldAgent(state, event), UNBORN)))
-      projected.push(
-        perSecond(events, () => {
-          const conversation = createConversation()
-          for (const recorded of log.events) conversation.push(recorded)
-          createRequestMessages(conversation).messages()
-        }),
-      )
-    }
-    return { events, bytes, read, folded, projected }
+export async function measureReplay({ calls, repeats, folder }: ReplayInput): Promise<ReplayFigures> {
+  const home = newFolder(folder)
+  const engine = createEngine({
+    model: modelFor({ unit: 'call', count: calls }),
+    home,
+    cwd: home,
+    permissions: { mode: 'bypassPermissions' },
+    limits: { spawns: calls },
   })
+  const { sessionId } = await engine.run(PROMPT).result
+  await engine.close()
+  const storage = createFileStorage({ durability: 'write' })
+  const path = sessionPaths(home, home, sessionId).rootLog
+  const bytes = (await storage.stat(path))?.bytes ?? Number.NaN
+
+  const read: number[] = []
+  const folded: number[] = []
+  const projected: number[] = []
+  let events = 0
+  for (let i = 0; i < repeats; i += 1) {
+    const start = performance.now()
+    const log = await loadLog(storage, path)
+    const ms = performance.now() - start
+    events = log.events.length
+    read.push((events / ms) * 1_000)
+    folded.push(perSecond(events, () => log.events.reduce((state, { event }) => foldAgent(state, event), UNBORN)))
+    projected.push(
+      perSecond(events, () => {
+        const conversation = createConversation()
+        for (const recorded of log.events) conversation.push(recorded)
+        createRequestMessages(conversation).messages()
+      }),
+    )
+  }
+  return { events, bytes, read, folded, projected }
 }
 
 function perSecond(events: number, work: () => unknown): number {

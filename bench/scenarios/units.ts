@@ -12,7 +12,7 @@ import { createFileStorage } from '../../src/journal/file-storage.ts'
 import type { Append, Durability, Storage } from '../../src/journal/storage.ts'
 import type { Cost } from '../clocks.ts'
 import { costOf } from '../clocks.ts'
-import { bytesIn, inFolder } from '../folders.ts'
+import { bytesIn, newFolder } from '../folders.ts'
 import { openMessageLog, runLoop } from '../floor.ts'
 import type { Work } from '../work.ts'
 import { modelFor, noteTool, PROMPT } from '../work.ts'
@@ -48,11 +48,10 @@ export async function measureUnits(input: UnitsInput): Promise<UnitsFigures> {
   return { cold, warm }
 }
 
-function oneRun({ worker, work, folder }: UnitsInput): Promise<RunFigures> {
-  return inFolder(folder, async (home) => {
-    const cost = await costOf(() => doWork(worker, work, home))
-    return { ...cost, bytes: bytesIn(home) }
-  })
+async function oneRun({ worker, work, folder }: UnitsInput): Promise<RunFigures> {
+  const home = newFolder(folder)
+  const cost = await costOf(() => doWork(worker, work, home))
+  return { ...cost, bytes: bytesIn(home) }
 }
 
 async function doWork(worker: Worker, work: Work, home: string): Promise<void> {
@@ -97,16 +96,14 @@ export interface BytesInput {
 
 /** Bytes that the engine writes during single units: logs, derived files and blobs. */
 export async function measureBytes({ work, steps, folder }: BytesInput): Promise<number[]> {
-  return inFolder(folder, async (home) => {
-    const { storage, written } = counting(createFileStorage({ durability: 'write' }))
-    /** Bytes before the turn that begins with this many units done. */
-    const before: number[] = []
-    const model = modelFor(work, (done) => {
-      before[done] = written()
-    })
-    await runEngine(model, storage, work, home)
-    return steps.map((step) => (before[step] ?? Number.NaN) - (before[step - 1] ?? Number.NaN))
+  const { storage, written } = counting(createFileStorage({ durability: 'write' }))
+  /** Bytes before the turn that begins with this many units done. */
+  const before: number[] = []
+  const model = modelFor(work, (done) => {
+    before[done] = written()
   })
+  await runEngine(model, storage, work, newFolder(folder))
+  return steps.map((step) => (before[step] ?? Number.NaN) - (before[step - 1] ?? Number.NaN))
 }
 
 /** A storage that knows how much it was given. */
@@ -123,6 +120,10 @@ function counting(storage: Storage): { readonly storage: Storage; readonly writt
       writeWhole: (path, text) => {
         bytes += Buffer.byteLength(text)
         return storage.writeWhole(path, text)
+      },
+      writeDerived: (path, text) => {
+        bytes += Buffer.byteLength(text)
+        return storage.writeDerived(path, text)
       },
     },
   }

@@ -13,10 +13,11 @@ import type { LogCursor, LogIdentity } from '../journal/cursor.ts'
 import { START_CURSOR } from '../journal/cursor.ts'
 import { encode } from '../journal/encode.ts'
 import type { Conversation } from '../journal/projections/conversation.ts'
+import { createConversation } from '../journal/projections/conversation.ts'
 import type { RequestMessages } from '../journal/projections/request-messages.ts'
 import { createRequestMessages } from '../journal/projections/request-messages.ts'
-import { createConversation } from '../journal/projections/conversation.ts'
 import type { MaybePromise } from '../journal/storage.ts'
+import { StorageError } from '../journal/storage.ts'
 import type { Phase } from '../machines/agent/accepts.ts'
 import { accepts, phaseOf } from '../machines/agent/accepts.ts'
 import type { AgentEventOf, EventDraft, Fault, Recorded } from '../machines/agent/events.ts'
@@ -370,7 +371,7 @@ export class Agent implements MailboxOwner {
   }
 
   halt(error: unknown): void {
-    const code = error instanceof Error && 'code' in error ? String(error.code) : 'io'
+    const code = StorageError.is(error) ? error.code : 'io'
     const failure = new JournalError(
       `journal-${code}`,
       `agent ${this.id} stopped: its log ${this.logPath} could not be written (${messageOf(error)}). ` +

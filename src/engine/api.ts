@@ -18,6 +18,7 @@ import type { Phase } from '../machines/agent/accepts.ts'
 import type { EndStatus, Fault, Outcome, Recorded } from '../machines/agent/events.ts'
 import type { PromptContent, Usage } from '../machines/agent/messages.ts'
 import type { AgentId, CallId, SessionId } from '../machines/ids.ts'
+import type { EngineDiagnosticCode } from './errors.ts'
 
 /** What `createActor` of XState takes as `inspect`: a function, or an observer such as Stately's inspectors have. */
 export type Inspector = NonNullable<ActorOptions<AnyActorLogic>['inspect']>
@@ -122,7 +123,7 @@ export type EngineEvent =
       readonly count: number
     }
   /** Something could not be honoured (law 11). */
-  | { readonly kind: 'diagnostic'; readonly code: string; readonly message: string }
+  | { readonly kind: 'diagnostic'; readonly code: EngineDiagnosticCode; readonly message: string }
 
 /** A run as its caller holds it. Iterating it gives the facts of its whole tree, root and descendants. */
 export interface Run extends AsyncIterable<Extract<EngineEvent, { kind: 'fact' }>> {

@@ -3,6 +3,7 @@
  */
 import type { InspectionEvent } from 'xstate'
 import type { AgentDefinition } from '../definitions/agent-definition.ts'
+import type { Limits } from '../definitions/limits.ts'
 import type { PermissionMode } from '../definitions/permission-mode.ts'
 import type { PermissionRule } from '../definitions/permissions/rule.ts'
 import type { Clock } from '../effects/clock.ts'
@@ -14,8 +15,8 @@ import type { LockInfo } from '../journal/session-lock.ts'
 import type { Storage } from '../journal/storage.ts'
 import type { AgentId } from '../machines/ids.ts'
 import type { Agent } from './agent.ts'
-import type { Limits } from '../definitions/limits.ts'
 import type { EngineEvent } from './api.ts'
+import type { EngineDiagnosticCode } from './errors.ts'
 import type { RunMachine } from './run-actor.ts'
 
 export interface EngineCore {
@@ -45,7 +46,7 @@ export interface EngineCore {
   readonly lockInfo: LockInfo
   emit(event: EngineEvent): void
   /** Says what could not be honoured. */
-  diagnose(code: string, message: string): void
+  diagnose(code: EngineDiagnosticCode, message: string): void
 }
 
 /** How the root agent of a session is made. */

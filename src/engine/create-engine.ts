@@ -17,13 +17,22 @@ import { withRetries } from '../effects/model/retrying.ts'
 import { createLocalProcessRunner } from '../effects/process/local-process-runner.ts'
 import { createToolTable, standardTools } from '../effects/tools/tool-table.ts'
 import { createFileStorage } from '../journal/file-storage.ts'
-import type { PromptContent } from '../machines/agent/messages.ts'
 import { agentMachine } from '../machines/agent/machine.ts'
+import type { PromptContent } from '../machines/agent/messages.ts'
 import type { AgentId } from '../machines/ids.ts'
 import { AgentId as AgentIdSchema, SessionId } from '../machines/ids.ts'
 import type { Agent, EndedRun } from './agent.ts'
 import { DELEGATION_TOOL } from './agent-tool.ts'
-import type { AgentView, Engine, EngineEvent, EngineOptions, ResumeOptions, Run, RunOptions, SpawnInput } from './api.ts'
+import type {
+  AgentView,
+  Engine,
+  EngineEvent,
+  EngineOptions,
+  ResumeOptions,
+  Run,
+  RunOptions,
+  SpawnInput,
+} from './api.ts'
 import type { EngineCore } from './core.ts'
 import { effectLogic } from './effect-logic.ts'
 import { drain } from './effects/drain.ts'
@@ -34,8 +43,8 @@ import { EngineClosedError, EngineError } from './errors.ts'
 import { createInspection } from './inspection.ts'
 import { openSession, sessionExists } from './open-session.ts'
 import { hostBirth, rootBirth } from './root.ts'
-import { createRun } from './run-handle.ts'
 import type { RunMachine } from './run-actor.ts'
+import { createRun } from './run-handle.ts'
 import type { Session } from './session.ts'
 import { viewOf } from './view.ts'
 
@@ -103,7 +112,8 @@ class LocalEngine implements Engine {
 
   async kill(agentId: string, reason?: string): Promise<void> {
     const parsed = AgentIdSchema.safeParse(agentId)
-    if (!parsed.success) throw new EngineError('bad-agent-id', `"${agentId}" is no agent id: "a" and 16 hexadecimal digits`)
+    if (!parsed.success)
+      throw new EngineError('bad-agent-id', `"${agentId}" is no agent id: "a" and 16 hexadecimal digits`)
     await this.#core.agents.get(parsed.data)?.kill('user', reason)
   }
 
@@ -127,7 +137,8 @@ class LocalEngine implements Engine {
   }
 
   #begin(options: RunOptions, start: (session: Session) => Promise<Agent>): Run {
-    const id = options.sessionId === undefined ? newSessionId(this.#core.ids) : parseSessionId(options.sessionId)
+    const id =
+      options.sessionId === undefined ? newSessionId(this.#core.ids) : parseSessionId(options.sessionId)
     const started = this.#start(id, start)
     const end = started.then((agent) => {
       const { signal } = options
@@ -180,7 +191,7 @@ function createCore(options: EngineOptions, emit: (event: EngineEvent) => void):
   const cwd = resolveFolder(options.cwd ?? process.cwd())
   const gate = createProviderGate({ clock, random: ids.random })
   const agents = new Map<AgentId, Agent>()
-  const diagnose = (code: string, message: string) => emit({ kind: 'diagnostic', code, message })
+  const diagnose: EngineCore['diagnose'] = (code, message) => emit({ kind: 'diagnostic', code, message })
   const inspect = options.inspect
   const core: EngineCore = {
     storage: options.storage ?? createFileStorage({ durability: options.durability ?? 'write' }),

@@ -61,7 +61,10 @@ export class EffectScope {
   }
 
   #isSettled(besides: symbol | undefined): boolean {
-    return this.#running.size === 0 || (this.#running.size === 1 && besides !== undefined && this.#running.has(besides))
+    return (
+      this.#running.size === 0 ||
+      (this.#running.size === 1 && besides !== undefined && this.#running.has(besides))
+    )
   }
 
   #wake(): void {

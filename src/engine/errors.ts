@@ -1,14 +1,38 @@
 /**
  * Errors of the engine: few classes, each a way to react, each with a `code` that `docs/errors.md` explains.
  */
+import type { DiagnosticCode } from '../definitions/diagnostic.ts'
+import type { SpawnRefusal } from '../definitions/routing.ts'
+import type { StorageErrorCode } from '../journal/storage.ts'
 import type { Fault } from '../machines/agent/events.ts'
+
+/** Why the engine did not do what it was asked to. */
+export type EngineErrorCode =
+  | 'actor-failed'
+  | 'bad-agent-id'
+  | 'bad-cwd'
+  | 'bad-rule'
+  | 'bad-session-id'
+  | 'damaged-log'
+  | 'engine-closed'
+  | 'impossible-log'
+  | 'newer-machine'
+  | 'no-such-session'
+  | 'no-tools-left'
+  | 'run-in-flight'
+  | 'unfinished-run'
+  | SpawnRefusal['code']
+  | `journal-${StorageErrorCode}`
+
+/** What an engine says besides facts: what it could not honour, of definitions and options or in itself. */
+export type EngineDiagnosticCode = DiagnosticCode | 'inspector-failed' | 'inspector-slow' | 'meta-not-written'
 
 /** A request that cannot be met as it is: the caller has to ask differently. */
 export class EngineError extends Error {
   override readonly name: string = 'EngineError'
-  readonly code: string
+  readonly code: EngineErrorCode
 
-  constructor(code: string, message: string, cause?: unknown) {
+  constructor(code: EngineErrorCode, message: string, cause?: unknown) {
     super(message, cause === undefined ? undefined : { cause })
     this.code = code
   }

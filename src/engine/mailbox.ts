@@ -11,8 +11,9 @@
  *   B4  A batch is appended as a whole, then applied event by event. If it cannot be appended, none of it has
  *       happened and the agent stops there.
  */
-import type { EventDraft, Recorded } from '../machines/agent/events.ts'
+
 import type { MaybePromise } from '../journal/storage.ts'
+import type { EventDraft, Recorded } from '../machines/agent/events.ts'
 
 /** `taken`: durable and applied. `late`: the agent had moved on; nothing was written. */
 export type Posted = 'taken' | 'late'

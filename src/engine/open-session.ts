@@ -6,15 +6,14 @@
  * left; a line in each unfinished log that says so; and only then the first effect.
  */
 import type { RecordedProcess } from '../effects/process/process-runner.ts'
+import { sessionPaths } from '../journal/paths.ts'
 import type { LoadedLog } from '../journal/read-log.ts'
 import { loadLog } from '../journal/read-log.ts'
-import { sessionPaths } from '../journal/paths.ts'
-import { ACCEPTED } from '../machines/agent/accepts.ts'
+import { ACCEPTED, phaseOf } from '../machines/agent/accepts.ts'
 import type { AgentEvent, EventDraft } from '../machines/agent/events.ts'
 import { MACHINE_VERSION } from '../machines/agent/events.ts'
 import type { AgentState } from '../machines/agent/fold.ts'
 import { foldAgent, isActive, UNBORN } from '../machines/agent/fold.ts'
-import { phaseOf } from '../machines/agent/accepts.ts'
 import type { AgentId, SessionId } from '../machines/ids.ts'
 import { Agent } from './agent.ts'
 import type { ResumeOptions } from './api.ts'
@@ -64,7 +63,9 @@ async function bringBack(core: EngineCore, session: Session, options: ResumeOpti
   }
   const tree = [root, ...(await loadChildren(core, session, root))]
   if (options.acceptDamage !== true) refuseDamage(tree)
-  session.countSpawns((await core.storage.list(session.paths.subagents)).filter((name) => name.endsWith('.jsonl')).length)
+  session.countSpawns(
+    (await core.storage.list(session.paths.subagents)).filter((name) => name.endsWith('.jsonl')).length,
+  )
   const unfinished = tree.filter(({ state }) => isActive(state.run))
   const survivors = await endSurvivors(core, unfinished)
   for (const loaded of tree) {
@@ -112,7 +113,8 @@ function childrenToOpen({ log }: Loaded): { readonly id: AgentId; readonly isOrp
   const started = new Map<string, AgentId>()
   const orphans: AgentId[] = []
   for (const { event } of log.events) {
-    if (event.type === 'call.started' && event.child !== undefined) started.set(event.callId, event.child.agentId)
+    if (event.type === 'call.started' && event.child !== undefined)
+      started.set(event.callId, event.child.agentId)
     if (event.type !== 'call.ended') continue
     const id = started.get(event.callId)
     started.delete(event.callId)
@@ -190,7 +192,11 @@ function resumption({ agent, log, isOrphan }: Loaded, survivors: number): EventD
     },
   ]
   if (isOrphan && ACCEPTED['kill.requested'].includes(phaseOfLoaded(agent))) {
-    drafts.push({ type: 'kill.requested', by: 'engine', reason: 'the call that started it has already ended' })
+    drafts.push({
+      type: 'kill.requested',
+      by: 'engine',
+      reason: 'the call that started it has already ended',
+    })
   }
   return drafts
 }
@@ -211,4 +217,3 @@ async function restorePrepared(session: Session, { agent, log }: Loaded): Promis
     tools: JSON.parse(await session.blobs.get(prepared.tools)),
   }
 }
-

@@ -1,8 +1,8 @@
 /** A run as its caller holds it. */
 import type { Observable } from 'rxjs'
 import { defer, EMPTY, filter, from, switchMap } from 'rxjs'
-import type { AgentId, SessionId } from '../machines/ids.ts'
 import type { Phase } from '../machines/agent/accepts.ts'
+import type { AgentId, SessionId } from '../machines/ids.ts'
 import type { Agent, EndedRun } from './agent.ts'
 import type { EngineEvent, Run, RunResult } from './api.ts'
 import { totalOf } from './tree-usage.ts'

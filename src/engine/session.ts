@@ -7,9 +7,9 @@
 import type { AgentInput } from '../definitions/agent-tool.ts'
 import type { SpawnRefusal, SpawnSituation } from '../definitions/routing.ts'
 import { routeSpawn } from '../definitions/routing.ts'
+import { writeAgentMeta } from '../journal/agent-meta.ts'
 import type { BlobStore } from '../journal/blob-store.ts'
 import { createBlobStore } from '../journal/blob-store.ts'
-import { writeAgentMeta } from '../journal/agent-meta.ts'
 import type { SessionPaths } from '../journal/paths.ts'
 import type { SessionLock } from '../journal/session-lock.ts'
 import type { AgentEventOf, SpawnPlan } from '../machines/agent/events.ts'
@@ -77,7 +77,9 @@ export class Session {
 
   /** Makes the root agent of a new session, not yet born. */
   createRoot(): Agent {
-    this.#root = this.adopt(new Agent(this.#core, this, this.#core.ids.agentId(), undefined, this.paths.rootLog))
+    this.#root = this.adopt(
+      new Agent(this.#core, this, this.#core.ids.agentId(), undefined, this.paths.rootLog),
+    )
     return this.#root
   }
 

@@ -6,7 +6,7 @@
 import { dirname } from 'node:path'
 import type { LockOwner } from './session-lock.ts'
 import { SessionLockedError } from './session-lock.ts'
-import type { Append, Durability, MaybePromise, Storage } from './storage.ts'
+import type { Append, Durability, MaybePromise, Storage, StorageErrorCode } from './storage.ts'
 import { StorageError } from './storage.ts'
 import { poisonedError } from './storage-errors.ts'
 
@@ -25,7 +25,7 @@ export interface MemoryStorage extends Storage {
   /** The bytes of a file; empty when there is none. */
   bytes(path: string): Uint8Array
   /** The next append fails with this code (`full`, `denied`, …) and changes nothing. */
-  failNextAppend(code: string): void
+  failNextAppend(code: StorageErrorCode): void
   /** The next sync fails (`fsync` only): its files are cut back and take no more writes. */
   failNextSync(): void
   /** The process dies in the next append, when this many bytes of its first file are written: see {@link crash}. */
@@ -58,7 +58,7 @@ export function createMemoryStorage(options: MemoryStorageOptions = {}): MemoryS
   /** Locks are the process's: a crash leaves none that anybody would have to respect. */
   const locks = new Map<string, LockOwner>()
   const folders = new Set<string>()
-  let failCode: string | undefined
+  let failCode: StorageErrorCode | undefined
   let failSync = false
   let tearAt: number | undefined
   let tornPath: string | undefined

@@ -1,7 +1,8 @@
 /** Errors of the operating system, in the words of the storage port. */
+import type { StorageErrorCode } from './storage.ts'
 import { StorageError } from './storage.ts'
 
-const CODES: Readonly<Record<string, string>> = {
+const CODES: Readonly<Record<string, StorageErrorCode>> = {
   ENOENT: 'not-found',
   ENOSPC: 'full',
   EDQUOT: 'full',
@@ -11,7 +12,7 @@ const CODES: Readonly<Record<string, string>> = {
   EISDIR: 'is-a-directory',
 }
 
-const ADVICE: Readonly<Record<string, string>> = {
+const ADVICE: Readonly<Partial<Record<StorageErrorCode, string>>> = {
   full: 'free space on that disk and try again',
   denied: 'give this user the right to write there, or set another home folder',
   'is-a-directory': 'a folder is where a file has to be; move it away',

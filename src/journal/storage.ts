@@ -58,14 +58,29 @@ export interface Storage {
   close(): Promise<void>
 }
 
+/** Why a file operation did not do what it should. Each is explained in `docs/errors.md`. */
+export type StorageErrorCode =
+  | 'closed'
+  /** Storage in memory only: a test has ended its process. */
+  | 'crashed'
+  /** A blob: its bytes are not those that its name stands for. */
+  | 'damaged'
+  | 'denied'
+  | 'full'
+  | 'io'
+  | 'is-a-directory'
+  | 'not-found'
+  /** An earlier failure could not be undone. */
+  | 'poisoned'
+  | 'short-write'
+
 /** A file operation that did not do what it should. */
 export class StorageError extends Error {
   override readonly name = 'StorageError'
-  /** `not-found`, `full`, `denied`, `is-a-directory`, `poisoned` (an earlier failure could not be undone), `short-write`, `closed`, `damaged` (a blob), `io`. */
-  readonly code: string
+  readonly code: StorageErrorCode
   readonly path: string
 
-  constructor(code: string, path: string, message: string, cause?: unknown) {
+  constructor(code: StorageErrorCode, path: string, message: string, cause?: unknown) {
     super(message, cause === undefined ? undefined : { cause })
     this.code = code
     this.path = path

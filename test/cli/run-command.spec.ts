@@ -421,7 +421,7 @@ describe('progress', () => {
   it('reports what could not be honoured, always', async () => {
     const { stderr } = await play(['-p', 'x'], { env: KEY }, async ({ engine }) => {
       const run = await engine.asked()
-      engine.publish({ kind: 'diagnostic', code: 'unknown-tool', message: 'there is no tool Foo' })
+      engine.publish({ kind: 'diagnostic', code: 'tool-unknown', message: 'there is no tool Foo' })
       run.end()
     })
     expect(stderr).toMatch(/^troupe: there is no tool Foo\n/)

@@ -13,8 +13,6 @@ const SOURCES = ['src', 'tsdown.config.ts'].map((name) => path.join(REPO, name))
 
 /** Vitest calls it once per run of the e2e project. */
 export function setup(): void {
-  // For those who build by hand while others change the sources.
-  if (process.env['TROUPE_E2E_BUILD'] === 'never') return
   const builtAt = Math.min(...BUILT.map(changedAt))
   if (builtAt >= Math.max(...SOURCES.map(newestBelow))) return
   execFileSync(process.execPath, [path.join(REPO, 'node_modules/tsdown/dist/run.mjs')], {

@@ -20,11 +20,16 @@ describe('effect scope', () => {
     let finish = () => {}
     const abort = scope.run(
       'slow to die',
-      () => new Promise<void>((resolve) => { finish = resolve }),
+      () =>
+        new Promise<void>((resolve) => {
+          finish = resolve
+        }),
       () => {},
     )
     let isSettled = false
-    const settled = scope.settled().then(() => { isSettled = true })
+    const settled = scope.settled().then(() => {
+      isSettled = true
+    })
     abort()
     await turn()
     expect(isSettled).toBe(false)
@@ -40,10 +45,23 @@ describe('effect scope', () => {
     let finish = () => {}
     scope.run(
       'call',
-      () => new Promise<void>((resolve) => { finish = () => { order.push('call ended'); resolve() } }),
+      () =>
+        new Promise<void>((resolve) => {
+          finish = () => {
+            order.push('call ended')
+            resolve()
+          }
+        }),
       () => {},
     )
-    scope.run('drain', async (_, self) => { await scope.settled(self); order.push('drained') }, () => {})
+    scope.run(
+      'drain',
+      async (_, self) => {
+        await scope.settled(self)
+        order.push('drained')
+      },
+      () => {},
+    )
     await turn()
     finish()
     await scope.settled()
@@ -51,12 +69,27 @@ describe('effect scope', () => {
   })
 
   it.each([
-    ['before its first await', () => { throw new Error('boom') }],
-    ['after it', async () => { await turn(); throw new Error('boom') }],
+    [
+      'before its first await',
+      () => {
+        throw new Error('boom')
+      },
+    ],
+    [
+      'after it',
+      async () => {
+        await turn()
+        throw new Error('boom')
+      },
+    ],
   ])('tells what an effect throws %s, once', async (_, body) => {
     const scope = new EffectScope()
     const faults: unknown[] = []
-    scope.run('broken', async () => body(), (error) => faults.push(error))
+    scope.run(
+      'broken',
+      async () => body(),
+      (error) => faults.push(error),
+    )
     await scope.settled()
     expect(faults).toEqual([new Error('boom')])
   })
@@ -66,7 +99,8 @@ describe('effect scope', () => {
     const faults: unknown[] = []
     const abort = scope.run(
       'aborted',
-      (signal) => new Promise<void>((_, reject) => signal.addEventListener('abort', () => reject(signal.reason))),
+      (signal) =>
+        new Promise<void>((_, reject) => signal.addEventListener('abort', () => reject(signal.reason))),
       (error) => faults.push(error),
     )
     abort()
@@ -78,7 +112,11 @@ describe('effect scope', () => {
     const scope = new EffectScope()
     const faults: string[] = []
     const alien = Object.assign(new Error('a library gave up'), { name: 'AbortError' })
-    scope.run('left hanging', () => Promise.reject(alien), (error) => faults.push(String(error)))
+    scope.run(
+      'left hanging',
+      () => Promise.reject(alien),
+      (error) => faults.push(String(error)),
+    )
     await scope.settled()
     expect(faults).toEqual(['AbortError: a library gave up'])
   })

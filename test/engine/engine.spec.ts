@@ -51,7 +51,13 @@ describe('engine', () => {
   it('answers a prompt', async () => {
     const { engine, facts } = testEngine([say('hello')])
     const result = await engine.run('hi').result
-    expect(result).toMatchObject({ status: 'completed', text: 'hello', run: 1, turns: 1, stopReason: 'end_turn' })
+    expect(result).toMatchObject({
+      status: 'completed',
+      text: 'hello',
+      run: 1,
+      turns: 1,
+      stopReason: 'end_turn',
+    })
     expect(story(facts)).toEqual([
       'agent.spawned',
       'run.started',
@@ -133,7 +139,11 @@ describe('engine', () => {
   })
 
   it.each([
-    ['a model error', () => new ModelError('invalid-request', 'bad request', { retryable: false }), /failed: bad request/],
+    [
+      'a model error',
+      () => new ModelError('invalid-request', 'bad request', { retryable: false }),
+      /failed: bad request/,
+    ],
     ['a model that says nothing it can use', () => new Error('broken script'), /failed: .*broken script/],
   ])('makes %s of a child a tool error of the parent, never a report', async (_, failure, text) => {
     let parentSaw: unknown
@@ -148,7 +158,11 @@ describe('engine', () => {
   })
 
   it.each([
-    ['an unknown type', { description: 'd', prompt: 'p', subagent_type: 'Oracle' }, /no agent type "Oracle".*general-purpose/],
+    [
+      'an unknown type',
+      { description: 'd', prompt: 'p', subagent_type: 'Oracle' },
+      /no agent type "Oracle".*general-purpose/,
+    ],
     ['an unknown field', { description: 'd', prompt: 'p', colour: 'red' }, /colour/],
     ['a missing prompt', { description: 'd' }, /prompt/],
   ])('refuses an Agent call with %s by a tool error that says what to do', async (_, input, text) => {
@@ -166,7 +180,9 @@ describe('engine', () => {
     let attempts = 0
     const { engine, clock, events } = testEngine(() => {
       attempts += 1
-      return attempts < 3 ? new ModelError('overloaded', 'try later', { retryable: true, status: 529 }) : say('here')
+      return attempts < 3
+        ? new ModelError('overloaded', 'try later', { retryable: true, status: 529 })
+        : say('here')
     })
     const run = engine.run('hi')
     await settle()
@@ -187,9 +203,15 @@ describe('engine', () => {
       { retries: { maxRetries: 0 } },
     )
     const run = engine.run('hi')
-    expect(await run.result).toMatchObject({ status: 'failed', fault: { code: 'connection', retryable: true } })
+    expect(await run.result).toMatchObject({
+      status: 'failed',
+      fault: { code: 'connection', retryable: true },
+    })
     isUp = true
-    expect(await engine.run('again', { sessionId: run.sessionId }).result).toMatchObject({ run: 2, text: 'back' })
+    expect(await engine.run('again', { sessionId: run.sessionId }).result).toMatchObject({
+      run: 2,
+      text: 'back',
+    })
   })
 
   it('shows deltas while they stream and keeps none of them', async () => {
@@ -246,7 +268,9 @@ describe('engine', () => {
 
   it('stops at the turn limit and says so', async () => {
     const quick = heldTool('Quick', true)
-    const { engine } = testEngine(() => call('Quick', { id: 'again' }, 'still at it'), { tools: [quick.tool] })
+    const { engine } = testEngine(() => call('Quick', { id: 'again' }, 'still at it'), {
+      tools: [quick.tool],
+    })
     const run = engine.run('go', { maxTurns: 2 })
     for (let i = 0; i < 2; i++) {
       await settle()
@@ -265,7 +289,8 @@ describe('engine', () => {
     let saw: unknown
     const { engine } = testEngine(
       (request) => {
-        if (request.messages.length === 1) return { calls: [{ name: 'Quick', input: { id: 'half' } }], stopReason: 'max_tokens' }
+        if (request.messages.length === 1)
+          return { calls: [{ name: 'Quick', input: { id: 'half' } }], stopReason: 'max_tokens' }
         saw = firstResult(request, 0)
         return say('ok')
       },
@@ -303,9 +328,12 @@ describe('engine', () => {
       sources.push(request.system)
       return say('found it')
     })
-    const result = await engine.spawn({ description: 'find', prompt: 'where?', subagent_type: 'Explore' }).result
+    const result = await engine.spawn({ description: 'find', prompt: 'where?', subagent_type: 'Explore' })
+      .result
     expect(result.text).toBe('found it')
-    await expect(engine.spawn({ description: 'x', prompt: 'y', subagent_type: 'Nobody' }).result).rejects.toMatchObject({
+    await expect(
+      engine.spawn({ description: 'x', prompt: 'y', subagent_type: 'Nobody' }).result,
+    ).rejects.toMatchObject({
       code: 'unknown-agent-type',
     })
   })
@@ -325,14 +353,18 @@ describe('kill', () => {
   it('ends a run and its children, and resolves when they have ended', async () => {
     const held = heldTool('Held', true)
     const { engine, facts } = testEngine(
-      (request) => (request.source === 'main' ? callMany([explore('x'), explore('y')]) : call('Held', { id: 'h' })),
+      (request) =>
+        request.source === 'main' ? callMany([explore('x'), explore('y')]) : call('Held', { id: 'h' }),
       { tools: [held.tool] },
     )
     const run = engine.run('go')
     await settle(10)
     expect(held.begun).toHaveLength(2)
     await engine.kill(await run.started, 'enough')
-    expect(await run.result).toMatchObject({ status: 'killed', outcome: { kind: 'killed', reason: 'enough' } })
+    expect(await run.result).toMatchObject({
+      status: 'killed',
+      outcome: { kind: 'killed', reason: 'enough' },
+    })
     const ends = facts.filter(({ event }) => event.type === 'agent.ended')
     expect(ends).toHaveLength(3)
     expect(ends.at(-1)?.agentId).toBe(await run.started)
@@ -420,7 +452,8 @@ describe('a log that cannot be written', () => {
 
   it('of a child fails its call, and the parent tells', async () => {
     const { engine, storage } = testEngine((request) => {
-      if (request.source === 'main') return request.messages.length === 1 ? callMany([explore('x')]) : say('ok')
+      if (request.source === 'main')
+        return request.messages.length === 1 ? callMany([explore('x')]) : say('ok')
       storage.failNextAppend('denied')
       return say('lost')
     })

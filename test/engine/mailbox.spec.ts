@@ -104,7 +104,12 @@ describe('mailbox', () => {
   })
 
   it.each([
-    ['at once', () => { throw new Error('disk full') }],
+    [
+      'at once',
+      () => {
+        throw new Error('disk full')
+      },
+    ],
     ['later', () => Promise.reject(new Error('disk full'))],
   ])('applies nothing of a batch that cannot be appended (%s), and halts', async (_, append) => {
     const { owner, story } = recordingOwner({ append })

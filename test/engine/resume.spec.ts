@@ -92,7 +92,11 @@ async function rootEvents(storage: MemoryStorage) {
 /** Runs until the crash. Undefined when the scenario ends before the point is reached. */
 async function crash(world: World, point: CrashPoint, actions: boolean, on?: MemoryStorage, idsFrom = 0) {
   const disk = createCrashingStorage(point, on)
-  const { engine } = testEngine(script(actions), { storage: { ...disk.storage } as MemoryStorage, tools: world.tools, idsFrom })
+  const { engine } = testEngine(script(actions), {
+    storage: { ...disk.storage } as MemoryStorage,
+    tools: world.tools,
+    idsFrom,
+  })
   if (on === undefined) engine.run('go', { sessionId: SESSION }).result.catch(() => {})
   else (await engine.resume(SESSION).catch(() => undefined))?.result.catch(() => {})
   for (let i = 0; i < 200 && !disk.hasCrashed() && !isOver(disk.files()); i++) await settle(1)
@@ -140,11 +144,13 @@ describe('resume after a crash', () => {
         if (disk === undefined) break
         reached += 1
         const { result } = await finish(world, disk, true, 100_000)
-        if (result !== undefined) expect(result, `${when} append ${at}`).toMatchObject({ status: 'completed', text: 'the end' })
+        if (result !== undefined)
+          expect(result, `${when} append ${at}`).toMatchObject({ status: 'completed', text: 'the end' })
         await check(world, disk, `${when} append ${at}`)
         const toldInterrupted = JSON.stringify([...disk.files.values()]).includes('was interrupted')
         for (const body of ['Act alpha', 'Act beta', 'Act parent']) {
-          if (!world.bodies.has(body)) expect(toldInterrupted, `${when} append ${at}: ${body} is missing and told`).toBe(true)
+          if (!world.bodies.has(body))
+            expect(toldInterrupted, `${when} append ${at}: ${body} is missing and told`).toBe(true)
         }
       }
     }
@@ -153,7 +159,12 @@ describe('resume after a crash', () => {
 
   it('with calls that may be repeated, or are keyed, the conversation equals the uninterrupted one', async () => {
     const whole = new World()
-    const { messages } = await finish(whole, createCrashingStorage({ at: -1, when: 'after' }).survivor(), false, 0)
+    const { messages } = await finish(
+      whole,
+      createCrashingStorage({ at: -1, when: 'after' }).survivor(),
+      false,
+      0,
+    )
     for (const when of ['before', 'after'] as const) {
       for (const at of boundaries) {
         const world = new World()
@@ -175,7 +186,13 @@ describe('resume after a crash', () => {
         const world = new World()
         const disk = await crash(world, { at: first, when: 'after' }, true)
         if (disk === undefined) throw new Error('the first crash must be reached')
-        const again = await crash(world, { at: second, when: second % 2 === 0 ? 'before' : 'after' }, true, disk, 50_000)
+        const again = await crash(
+          world,
+          { at: second, when: second % 2 === 0 ? 'before' : 'after' },
+          true,
+          disk,
+          50_000,
+        )
         if (again === undefined) break
         reached += 1
         await finish(world, again, true, 100_000)
@@ -240,8 +257,14 @@ describe('close', () => {
   it('refuses a new prompt to a session with an unfinished run: that one is resumed first', async () => {
     const world = new World()
     const disk = await crash(world, { at: 12, when: 'after' }, true)
-    const { engine } = testEngine(script(true), { storage: disk as MemoryStorage, tools: world.tools, idsFrom: 100_000 })
-    await expect(engine.run('next', { sessionId: SESSION }).result).rejects.toMatchObject({ code: 'unfinished-run' })
+    const { engine } = testEngine(script(true), {
+      storage: disk as MemoryStorage,
+      tools: world.tools,
+      idsFrom: 100_000,
+    })
+    await expect(engine.run('next', { sessionId: SESSION }).result).rejects.toMatchObject({
+      code: 'unfinished-run',
+    })
     await engine.close()
   })
 
@@ -261,6 +284,6 @@ function strip(messages: unknown): unknown {
     JSON.stringify(messages)
       .replaceAll(/a[0-9a-f]{16}/g, 'AGENT')
       .replaceAll(/(total_tokens|duration_ms): \d+/g, '$1: N')
-      .replaceAll(/toolu_[0-9a-f]+/g, 'TOOL')
+      .replaceAll(/toolu_[0-9a-f]+/g, 'TOOL'),
   )
 }

@@ -21,15 +21,20 @@ export interface CrashingStorage {
   readonly survivor: () => MemoryStorage
 }
 
-export function createCrashingStorage(point: CrashPoint, on: MemoryStorage = createMemoryStorage()): CrashingStorage {
+export function createCrashingStorage(
+  point: CrashPoint,
+  on: MemoryStorage = createMemoryStorage(),
+): CrashingStorage {
   let appends = 0
   let isDead = false
   const die = (path: string): never => {
     isDead = true
     throw new StorageError('crashed', path, 'the process of this test has died')
   }
-  const alive = <A extends unknown[], R>(act: (...args: A) => R) =>
-    (...args: A): R => (isDead ? die('') : act(...args))
+  const alive =
+    <A extends unknown[], R>(act: (...args: A) => R) =>
+    (...args: A): R =>
+      isDead ? die('') : act(...args)
   return {
     storage: {
       ...on,

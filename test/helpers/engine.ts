@@ -1,14 +1,15 @@
 /** A real engine in memory: scripted model, virtual clock, ids that count. */
-import { createEngine } from '../../src/engine/create-engine.ts'
-import type { Engine, EngineEvent, EngineOptions } from '../../src/engine/api.ts'
+
 import type { Ids } from '../../src/effects/ids.ts'
 import type { Model } from '../../src/effects/model/model.ts'
 import type { Script } from '../../src/effects/model/scripted.ts'
 import { createScriptedModel } from '../../src/effects/model/scripted.ts'
 import type { ProcessRunner } from '../../src/effects/process/process-runner.ts'
+import { createVirtualClock } from '../../src/effects/virtual-clock.ts'
+import type { Engine, EngineEvent, EngineOptions } from '../../src/engine/api.ts'
+import { createEngine } from '../../src/engine/create-engine.ts'
 import { createMemoryStorage } from '../../src/journal/memory-storage.ts'
 import type { AgentId } from '../../src/machines/ids.ts'
-import { createVirtualClock } from '../../src/effects/virtual-clock.ts'
 
 export type Fact = Extract<EngineEvent, { kind: 'fact' }>
 
@@ -40,7 +41,10 @@ export interface TestEngine {
 /** Makes an engine. Everything that happens is in `events`, the facts among it in `facts`. */
 export function testEngine(
   script: Script | Model,
-  options: Partial<EngineOptions> & { readonly storage?: TestEngine['storage']; readonly idsFrom?: number } = {},
+  options: Partial<EngineOptions> & {
+    readonly storage?: TestEngine['storage']
+    readonly idsFrom?: number
+  } = {},
 ): TestEngine {
   const { idsFrom = 0, ...rest } = options
   const clock = createVirtualClock()
@@ -68,7 +72,9 @@ export function testEngine(
 
 /** The types of facts in order, of one agent or of all. */
 export function story(facts: readonly Fact[], agentId?: string): string[] {
-  return facts.filter((fact) => agentId === undefined || fact.agentId === agentId).map(({ event }) => event.type)
+  return facts
+    .filter((fact) => agentId === undefined || fact.agentId === agentId)
+    .map(({ event }) => event.type)
 }
 
 /** Lets everything that is ready run, without the clock moving. */

@@ -1,4 +1,5 @@
 /** What went wrong with a request to the Messages API, as a {@link ModelError}. */
+import type { ModelErrorCode } from './model.ts'
 import { ModelError } from './model.ts'
 
 /** The little that is needed of a `Headers` object. */
@@ -18,7 +19,7 @@ interface ErrorAnswer {
 const LONGEST_RETRY_AFTER_MS = 60 * 60 * 1_000
 
 /** Code and whether another attempt may help, by the type that the API gives its errors. */
-const BY_TYPE: Readonly<Record<string, { readonly code: string; readonly retryable: boolean }>> = {
+const BY_TYPE: Readonly<Record<string, { readonly code: ModelErrorCode; readonly retryable: boolean }>> = {
   overloaded_error: { code: 'overloaded', retryable: true },
   rate_limit_error: { code: 'rate-limited', retryable: true },
   api_error: { code: 'server', retryable: true },
@@ -109,7 +110,7 @@ function nonNegative(header: string | null): number | undefined {
 const isRetryableStatus = (status: number): boolean =>
   status === 408 || status === 409 || status === 429 || status >= 500
 
-function codeOfStatus(status: number): string {
+function codeOfStatus(status: number): ModelErrorCode {
   if (status === 401 || status === 403) return 'unauthorized'
   if (status === 429) return 'rate-limited'
   if (status === 529) return 'overloaded'

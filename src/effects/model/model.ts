@@ -2,19 +2,15 @@
  * What a model is to the engine: one function from a request to a stream of deltas that ends in a message.
  */
 import type { Observable } from 'rxjs'
-import type { ContentBlock, PromptContent, Reply } from '../../machines/agent/messages.ts'
+import type { ContentBlock, Reply, RequestMessage } from '../../machines/agent/messages.ts'
+
+export type { RequestMessage }
 
 /** A tool as the model sees it: Anthropic's format, JSON Schema input. */
 export interface ToolDefinition {
   readonly name: string
   readonly description: string
   readonly input_schema: Readonly<Record<string, unknown>>
-}
-
-/** One message of a request. */
-export interface RequestMessage {
-  readonly role: 'user' | 'assistant'
-  readonly content: PromptContent
 }
 
 /** Who asks, for usage and telemetry: `main`, `agent:<source>:<type>`, `fork`, `summary`, `classifier`, `compact`. */
@@ -63,14 +59,28 @@ export interface Model {
   stream(request: ModelRequest, signal: AbortSignal): Observable<ModelDelta>
 }
 
-/** Why a request did not end in a message. */
+/** Why a request did not end in a message. Each is explained in `docs/errors.md`. */
+export type ModelErrorCode =
+  | 'connection'
+  | 'first-byte-timeout'
+  | 'gap-timeout'
+  /** The model threw something that is no ModelError. */
+  | 'internal'
+  | 'invalid-request'
+  | 'overloaded'
+  /** Offline model only: a bug in its planner. */
+  | 'planner'
+  | 'rate-limited'
+  /** Scripted and manual models only. */
+  | 'script'
+  | 'server'
+  | 'stream-cut'
+  | 'unauthorized'
+
+/** A request that did not end in a message. */
 export class ModelError extends Error {
   override readonly name = 'ModelError'
-  /**
-   * `overloaded`, `rate-limited`, `unauthorized`, `invalid-request`, `server`, `stream-cut`, `first-byte-timeout`,
-   * `gap-timeout`, `connection`, `script`, or `internal` (a model threw something that is no ModelError).
-   */
-  readonly code: string
+  readonly code: ModelErrorCode
   readonly retryable: boolean
   /** HTTP status, where there was an answer. */
   readonly status: number | undefined
@@ -80,7 +90,7 @@ export class ModelError extends Error {
   readonly attempts: number
 
   constructor(
-    code: string,
+    code: ModelErrorCode,
     message: string,
     options: {
       readonly retryable: boolean

@@ -97,7 +97,12 @@ function delivered({ callId, block }: Call, input: AgentInput, child: Agent, end
     case 'failed':
     case 'killed':
       return {
-        ...failedResult(callId, block.id, endedBadly(child, ended), ended.status === 'killed' ? 'interrupted' : 'error'),
+        ...failedResult(
+          callId,
+          block.id,
+          endedBadly(child, ended),
+          ended.status === 'killed' ? 'interrupted' : 'error',
+        ),
         toolUseResult: { ...agentStructuredResult(facts), status: ended.status, modelUsage: end.modelUsage },
         delivered: key,
       }

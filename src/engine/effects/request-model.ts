@@ -1,9 +1,10 @@
 /** Asks the model for the next reply. A crash in here costs one request: it is simply made again. */
-import { collect } from '../../effects/model/reply-stream.ts'
+
 import { ModelError } from '../../effects/model/model.ts'
+import { collect } from '../../effects/model/reply-stream.ts'
+import type { EffectInput } from '../../machines/agent/machine.ts'
 import type { Reply } from '../../machines/agent/messages.ts'
 import { isToolUse } from '../../machines/agent/messages.ts'
-import type { EffectInput } from '../../machines/agent/machine.ts'
 import type { EngineCore } from '../core.ts'
 import type { Effect } from '../effect-logic.ts'
 

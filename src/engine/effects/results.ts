@@ -22,7 +22,12 @@ export function failedResult(
 }
 
 /** The call was cut off: by a kill, a crash or the end of the run. */
-export function interruptedResult(callId: CallId, toolUseId: string, name: string, hadStarted: boolean): CallEnded {
+export function interruptedResult(
+  callId: CallId,
+  toolUseId: string,
+  name: string,
+  hadStarted: boolean,
+): CallEnded {
   const text = hadStarted
     ? `The ${name} call was interrupted before it reported a result. It may have run in part or in whole: ` +
       'check what it left before you repeat it.'

@@ -10,8 +10,8 @@ import { unparsedInput } from '../../effects/model/accumulate-reply.ts'
 import type { Intent, Tool, ToolContext, ToolOutput } from '../../effects/tools/tool.ts'
 import { ToolRefusal } from '../../effects/tools/tool-refusal.ts'
 import type { AgentEventOf } from '../../machines/agent/events.ts'
-import type { ToolUseBlock } from '../../machines/agent/messages.ts'
 import type { CallInput } from '../../machines/agent/machine.ts'
+import type { ToolUseBlock } from '../../machines/agent/messages.ts'
 import type { CallId } from '../../machines/ids.ts'
 import type { Agent } from '../agent.ts'
 import { DELEGATION_TOOL, isDelegation } from '../agent-tool.ts'
@@ -48,7 +48,11 @@ export function runCall(core: EngineCore): Effect<CallInput> {
 async function resultOf(core: EngineCore, call: Call): Promise<CallEnded> {
   const { agent, block, callId, started } = call
   if (agent.isCut(callId)) {
-    return failedResult(callId, block.id, 'Your reply was cut off at max_tokens inside this call, so it was not run. Make it again, shorter or in parts.')
+    return failedResult(
+      callId,
+      block.id,
+      'Your reply was cut off at max_tokens inside this call, so it was not run. Make it again, shorter or in parts.',
+    )
   }
   const unparsed = unparsedInput(block.input)
   if (unparsed !== undefined) {
@@ -107,7 +111,10 @@ async function recordStart(agent: Agent, callId: CallId, intent: Intent | undefi
   if (posted === 'late') throw new Suspended(`call ${callId} came too late to be started`)
 }
 
-function contextOf(core: EngineCore, call: Call): Omit<ToolContext, 'intent'> & { readonly intent: undefined } {
+function contextOf(
+  core: EngineCore,
+  call: Call,
+): Omit<ToolContext, 'intent'> & { readonly intent: undefined } {
   const { agent, callId, signal, started } = call
   return {
     agentId: agent.id,

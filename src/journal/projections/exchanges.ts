@@ -6,17 +6,11 @@
  * be answered.
  */
 import type { AgentEventOf } from '../../machines/agent/events.ts'
-import type { ContentBlock, PromptContent, ToolResultBlock } from '../../machines/agent/messages.ts'
+import type { ContentBlock, PromptContent, RequestMessage, ToolResultBlock } from '../../machines/agent/messages.ts'
 import type { CallId } from '../../machines/ids.ts'
 import type { ConversationEntry } from './conversation.ts'
 import type { CleanReply, RequestedCall } from './request-blocks.ts'
 import { cleanPrompt, cleanReply, cleanResult, interruptedResult } from './request-blocks.ts'
-
-/** One message of a request: what `RequestMessage` of the model port is, which a journal does not import. */
-export interface RequestMessage {
-  readonly role: 'user' | 'assistant'
-  readonly content: PromptContent
-}
 
 /** What a model reads in place of a prompt that says nothing. */
 export const EMPTY_PROMPT = '(empty message)'

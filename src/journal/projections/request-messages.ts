@@ -16,12 +16,12 @@
  *   N5  Clean blocks pass as the same objects. Thinking passes unchanged or not at all.
  */
 import type { Conversation, ConversationEntry } from './conversation.ts'
-import type { Exchange, ReplyRules, RequestMessage, ToolIds } from './exchanges.ts'
+import type { RequestMessage } from '../../machines/agent/messages.ts'
+import type { Exchange, ReplyRules, ToolIds } from './exchanges.ts'
 import { beginExchange, createToolIds, extend, messagesOf } from './exchanges.ts'
 import type { SharedList } from './shared-list.ts'
 import { createSharedList } from './shared-list.ts'
 
-export type { RequestMessage } from './exchanges.ts'
 
 /** What a model reads where the log lost what came before its first reply. */
 export const MISSING_START = '(the beginning of this conversation is missing)'

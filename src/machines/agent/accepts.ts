@@ -53,7 +53,10 @@ export function phaseOf({ value }: Pick<RunSnapshot, 'value'>): Phase {
  * Whether the run takes the event: its phase does, an event about a call is about an open one, only a call whose turn
  * has come can start, and the end is the one that the run has come to.
  */
-export function accepts(run: RunSnapshot, event: Pick<RunEvent, 'type'> & { readonly callId?: unknown; readonly status?: unknown }): boolean {
+export function accepts(
+  run: RunSnapshot,
+  event: Pick<RunEvent, 'type'> & { readonly callId?: unknown; readonly status?: unknown },
+): boolean {
   const phase = phaseOf(run)
   if (!ACCEPTED[event.type].includes(phase)) return false
   switch (event.type) {

@@ -63,6 +63,12 @@ export type Reply = z.infer<typeof Reply>
 export const PromptContent = z.union([z.string(), z.array(ContentBlock)])
 export type PromptContent = z.infer<typeof PromptContent>
 
+/** One message of a request. */
+export interface RequestMessage {
+  readonly role: 'user' | 'assistant'
+  readonly content: PromptContent
+}
+
 export const isText = (block: ContentBlock): block is TextBlock =>
   block.type === 'text' && typeof block['text'] === 'string'
 

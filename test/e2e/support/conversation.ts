@@ -1,6 +1,11 @@
 /** What a server of the Messages API sees, and scripts that answer by who is asking. */
 import { requestViolations } from '../../../src/journal/projections/validate-request.ts'
-import type { MessagesBody, ReceivedRequest, ServerAnswer, ServerScript } from '../../helpers/messages-server.ts'
+import type {
+  MessagesBody,
+  ReceivedRequest,
+  ServerAnswer,
+  ServerScript,
+} from '../../helpers/messages-server.ts'
 
 /** What one agent says, in the order of its turns; the last answers all further ones. */
 export type Turns = readonly (ServerAnswer | string | (() => ServerAnswer | Promise<ServerAnswer>))[]
@@ -43,14 +48,36 @@ export function resultsIn({ messages }: MessagesBody): string[] {
   if (typeof content === 'string') return []
   return content
     .filter((block) => block.type === 'tool_result')
-    .map((block) => (typeof block['content'] === 'string' ? block['content'] : JSON.stringify(block['content'])))
+    .map((block) =>
+      typeof block['content'] === 'string' ? block['content'] : JSON.stringify(block['content']),
+    )
 }
 
-/** Everything that the API would refuse in any of the requests, by the number of the request. */
+/**
+ * Everything that the API would refuse in any of the requests, by the number of the request. Cache marks are the
+ * sender's and looked at apart: {@link cacheMarksOf}.
+ */
 export const violations = (requests: readonly ReceivedRequest[]): string[] =>
-  requests.flatMap(({ index, body }) =>
-    requestViolations(body.messages).map((violation) => `request ${index}: ${violation}`),
-  )
+  requests.flatMap(({ index, body }) => {
+    const unmarked: MessagesBody['messages'] = JSON.parse(JSON.stringify(body.messages), (key, value) =>
+      key === 'cache_control' ? undefined : value,
+    )
+    return requestViolations(unmarked).map((violation) => `request ${index}: ${violation}`)
+  })
+
+/** Where a request has cache marks, as paths such as `system.0` or `messages.2.content.0`, in their order. */
+export function cacheMarksOf(body: MessagesBody): string[] {
+  const marks: string[] = []
+  const visit = (value: unknown, at: readonly string[]): void => {
+    if (typeof value !== 'object' || value === null) return
+    for (const [name, inner] of Object.entries(value)) {
+      if (name === 'cache_control') marks.push(at.join('.'))
+      else visit(inner, [...at, name])
+    }
+  }
+  visit({ tools: body['tools'], system: body['system'], messages: body.messages }, [])
+  return marks
+}
 
 /** Something that several wait for until all of them are there. */
 export function meetingOf(count: number): () => Promise<void> {
