@@ -4,7 +4,6 @@
  * Without `append` it is the bare loop, which saves nothing. With it each message becomes one line of JSON. There are
  * no permissions, limits, states, retries, views or resume here, and no two agents at once.
  */
-import { randomUUID } from 'node:crypto'
 import { closeSync, fdatasyncSync, openSync, writeSync } from 'node:fs'
 import { lastValueFrom } from 'rxjs'
 import type { Model, RequestMessage } from '../src/effects/model/model.ts'
@@ -67,7 +66,7 @@ async function ask(model: Model, { source, messages }: Talk): Promise<Reply> {
 export function openMessageLog(path: string, durability: Durability) {
   const fd = openSync(path, 'a', 0o600)
   const append: AppendMessage = (agent, message) => {
-    const line = JSON.stringify({ id: randomUUID(), at: new Date().toISOString(), agent, message })
+    const line = JSON.stringify({ at: new Date().toISOString(), agent, message })
     writeSync(fd, `${line}\n`)
     if (durability === 'fsync') fdatasyncSync(fd)
   }

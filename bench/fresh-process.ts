@@ -1,8 +1,8 @@
 /**
  * A measurement in a process of its own: nothing that was run before has warmed its code or filled its memory.
  *
- * The module of the measurement is the program, and its own parent: called with the name of a measurement it
- * measures and prints the figures as JSON.
+ * The program is `measure.ts`: called with the name of a measurement and its input as JSON, it measures and prints the
+ * figures as JSON.
  */
 import { execFile } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
@@ -22,7 +22,8 @@ export async function inFreshProcess<M extends Measurement>(
   measurement: M,
   input: Parameters<Measurements[M]>[0],
 ): Promise<Awaited<ReturnType<Measurements[M]>>> {
-  const profiling = settings.profiles === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${settings.profiles}`]
+  const profiling =
+    settings.profiles === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${settings.profiles}`]
   const args = [...profiling, '--expose-gc', PROGRAM, measurement, JSON.stringify(input)]
   const { stdout } = await run(process.execPath, args, { maxBuffer: 64 * 1024 * 1024 })
   // Our own program wrote it with the type that the same name has there.

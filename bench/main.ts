@@ -1,9 +1,12 @@
 /** `npm run bench`: all scenarios in one run, as tables on standard output and, with `--json`, as figures in a file. */
-import { mkdirSync, writeFileSync } from 'node:fs'
-import { cpus, loadavg } from 'node:os'
+
 import { execFileSync } from 'node:child_process'
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { cpus, loadavg } from 'node:os'
+import { newFolder } from './folders.ts'
 import { peersTable } from './peers-row.ts'
 import { reportChildren } from './scenarios/children.ts'
+import { reportCrash } from './scenarios/crash.ts'
 import { reportEvents } from './scenarios/events.ts'
 import { reportMemory } from './scenarios/memory.ts'
 import { reportOverhead } from './scenarios/overhead.ts'
@@ -13,13 +16,22 @@ import { readSettings, USAGE } from './settings.ts'
 import type { Table } from './table.ts'
 import { printTable } from './table.ts'
 
-const settings = readSettings(process.argv.slice(2))
-if (settings === 'help') console.log(USAGE)
-else await runAll(settings)
+const asked = readSettings(process.argv.slice(2))
+if (asked === 'help') console.log(USAGE)
+else {
+  const folder = newFolder(asked.folder)
+  try {
+    await runAll({ ...asked, folder })
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
 
 async function runAll(settings: Settings): Promise<void> {
   const where = machineFacts(settings)
-  console.log(`## Benchmarks${settings.quick ? ' (quick: the figures mean nothing)' : ''}\n\n${describe(where)}\n`)
+  console.log(
+    `## Benchmarks${settings.quick ? ' (quick: the figures mean nothing)' : ''}\n\n${describe(where)}\n`,
+  )
   if (settings.profiles !== undefined) mkdirSync(settings.profiles, { recursive: true })
   const figures: Record<string, unknown> = {}
   const wants = (name: string): boolean => settings.only?.includes(name) ?? true
@@ -40,7 +52,9 @@ async function runAll(settings: Settings): Promise<void> {
   await run('replay', () => reportReplay(settings))
   await run('memory', () => reportMemory(settings))
   const children = await run('children', () => reportChildren(settings))
-  if (calls !== undefined && children !== undefined) console.log(`${printTable(peersTable(calls, children))}\n`)
+  await run('crash', () => reportCrash(settings))
+  if (calls !== undefined && children !== undefined)
+    console.log(`${printTable(peersTable(calls, children))}\n`)
 
   if (settings.json !== undefined) {
     writeFileSync(settings.json, `${JSON.stringify({ ...where, quick: settings.quick, figures }, null, 2)}\n`)
@@ -77,7 +91,11 @@ function describe({ at, node, cpu, cores, loadAverage, fileSystem }: MachineFact
 
 function fileSystemOf(folder: string): string {
   try {
-    return execFileSync('stat', ['-f', '-c', '%T', folder], { encoding: 'utf8', stdio: 'pipe' }).trim()
+    return (
+      execFileSync('df', ['--output=fstype', folder], { encoding: 'utf8', stdio: 'pipe' })
+        .split('\n')[1]
+        ?.trim() ?? ''
+    )
   } catch {
     return 'an unknown file system'
   }

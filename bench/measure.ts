@@ -1,24 +1,22 @@
 /** The program that a fresh process runs: one measurement, its figures as JSON on standard output. */
-import { measureChildren } from './scenarios/children.ts'
-import { measureEvents } from './scenarios/events.ts'
-import { measureMemory } from './scenarios/memory.ts'
-import { measureReplay } from './scenarios/replay.ts'
-import { measureBytes, measureUnits } from './scenarios/units.ts'
 
+/** Loaded one by one: what a measurement does not need must not be in its memory. */
 const MEASUREMENTS = {
-  units: measureUnits,
-  bytes: measureBytes,
-  events: measureEvents,
-  replay: measureReplay,
-  memory: measureMemory,
-  children: measureChildren,
+  units: async () => (await import('./scenarios/units.ts')).measureUnits,
+  bytes: async () => (await import('./scenarios/units.ts')).measureBytes,
+  events: async () => (await import('./scenarios/events.ts')).measureEvents,
+  replay: async () => (await import('./scenarios/replay.ts')).measureReplay,
+  memory: async () => (await import('./scenarios/memory.ts')).measureMemory,
+  children: async () => (await import('./scenarios/children.ts')).measureChildren,
 }
 
-export type Measurements = typeof MEASUREMENTS
+export type Measurements = {
+  readonly [Name in keyof typeof MEASUREMENTS]: Awaited<ReturnType<(typeof MEASUREMENTS)[Name]>>
+}
 
 const [name = '', input = ''] = process.argv.slice(2)
-const measurement = Object.entries(MEASUREMENTS).find(([known]) => known === name)?.[1]
-if (measurement === undefined) throw new Error(`there is no measurement "${name}"`)
+const load = Object.entries(MEASUREMENTS).find(([known]) => known === name)?.[1]
+if (load === undefined) throw new Error(`there is no measurement "${name}"`)
 // Written by `inFreshProcess`, whose types tie the input to the name.
-const figures = await (measurement as (input: unknown) => Promise<unknown>)(JSON.parse(input))
-process.stdout.write(JSON.stringify(figures))
+const measure = (await load()) as (input: unknown) => Promise<unknown>
+process.stdout.write(JSON.stringify(await measure(JSON.parse(input))))

@@ -27,10 +27,9 @@ export function spread({ min, median }: Spread): string {
   return `${number(min)} (${number(median)})`
 }
 
-/** Three digits that count, thousands with commas: `0.0412`, `3.30`, `54.1`, `1,070`. */
+/** Whole numbers as they are, others with three digits that count: `12`, `1,070`, `0.0412`, `3.30`, `54.1`. */
 export function number(value: number): string {
-  if (Math.abs(value) >= 100) return Math.round(value).toLocaleString('en-US')
-  if (value === 0) return '0'
+  if (Number.isInteger(value) || Math.abs(value) >= 100) return Math.round(value).toLocaleString('en-US')
   // 99.96 has four digits in front once it is rounded.
   const digits = Math.min(6, Math.max(0, 2 - Math.floor(Math.log10(Math.abs(value)))))
   return value.toFixed(digits)

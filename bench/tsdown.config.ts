@@ -6,7 +6,7 @@ import { defineConfig } from 'tsdown'
 
 // biome-ignore lint/style/noDefaultExport: the bundler wants it.
 export default defineConfig({
-  entry: { main: 'main.ts', measure: 'measure.ts' },
+  entry: { main: 'main.ts', measure: 'measure.ts', 'crash-worker': 'crash/worker.ts' },
   outDir: 'dist',
   format: 'esm',
   platform: 'node',

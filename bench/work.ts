@@ -17,8 +17,14 @@ export interface Work {
   readonly count: number
 }
 
-export const PROMPT = sized('Find every caller of the function that closes a session and say which of them do not wait', 104)
-export const RESULT = sized('The function is called in four places. Three of them wait for it; the fourth does not: ', 400)
+export const PROMPT = sized(
+  'Find every caller of the function that closes a session and say which of them do not wait',
+  104,
+)
+export const RESULT = sized(
+  'The function is called in four places. Three of them wait for it; the fourth does not: ',
+  400,
+)
 
 /** A tool that costs nothing: the turn around it is what is measured. */
 export const noteTool: Tool<{ text: string }> = {

@@ -4,36 +4,8 @@
  * This file is the whole public surface.
  */
 
-// ── definitions ──────────────────────────────────────────────────────────────────────────────────────────
-export type { AgentDefinition, DefinitionSource, PromptContext } from './definitions/agent-definition.ts'
-export { BUILT_IN_DEFINITIONS } from './definitions/built-in/index.ts'
-export type { Limits } from './definitions/limits.ts'
-export type { PermissionMode } from './definitions/permission-mode.ts'
-// ── tools and ports ──────────────────────────────────────────────────────────────────────────────────────
-export type { CancelTimer, Clock } from './effects/clock.ts'
-export type { Ids } from './effects/ids.ts'
-// ── models ───────────────────────────────────────────────────────────────────────────────────────────────
-export { createAnthropicModel } from './effects/model/anthropic.ts'
-export type {
-  Model,
-  ModelDelta,
-  ModelRequest,
-  RequestMessage,
-  RequestSource,
-  ToolDefinition,
-} from './effects/model/model.ts'
-export { ModelError } from './effects/model/model.ts'
-export { createOfflineModel } from './effects/model/offline/offline-model.ts'
-export type { RetryPolicy } from './effects/model/retrying.ts'
-export { createScriptedModel } from './effects/model/scripted.ts'
-export type {
-  ProcessOutcome,
-  ProcessRequest,
-  ProcessRunner,
-  RecordedProcess,
-} from './effects/process/process-runner.ts'
-export type { Intent, ResumeRule, SeenFiles, Tool, ToolContext, ToolOutput } from './effects/tools/tool.ts'
-export { standardTools } from './effects/tools/tool-table.ts'
+// ── engine ───────────────────────────────────────────────────────────────────────────────────────────────
+
 export type {
   AgentView,
   Denial,
@@ -48,14 +20,61 @@ export type {
   RunResult,
   SpawnInput,
 } from './engine/api.ts'
-// ── engine ───────────────────────────────────────────────────────────────────────────────────────────────
 export { createEngine } from './engine/create-engine.ts'
+export type { EngineDiagnosticCode, EngineErrorCode } from './engine/errors.ts'
 export { EngineClosedError, EngineError, JournalError } from './engine/errors.ts'
+
+// ── definitions ──────────────────────────────────────────────────────────────────────────────────────────
+
+export type { AgentDefinition, DefinitionSource, PromptContext } from './definitions/agent-definition.ts'
+export { BUILT_IN_DEFINITIONS } from './definitions/built-in/index.ts'
+export type { Limits } from './definitions/limits.ts'
+export type { PermissionMode } from './definitions/permission-mode.ts'
+
+// ── models ───────────────────────────────────────────────────────────────────────────────────────────────
+
+export { createAnthropicModel } from './effects/model/anthropic.ts'
+export type {
+  Model,
+  ModelDelta,
+  ModelErrorCode,
+  ModelRequest,
+  RequestMessage,
+  RequestSource,
+  ToolDefinition,
+} from './effects/model/model.ts'
+export { ModelError } from './effects/model/model.ts'
+export { createOfflineModel } from './effects/model/offline/offline-model.ts'
+export type { RetryPolicy } from './effects/model/retrying.ts'
+export { createScriptedModel } from './effects/model/scripted.ts'
+
+// ── tools and ports ──────────────────────────────────────────────────────────────────────────────────────
+
+export type { CancelTimer, Clock } from './effects/clock.ts'
+export type { Ids } from './effects/ids.ts'
+export type {
+  ProcessOutcome,
+  ProcessRequest,
+  ProcessRunner,
+  RecordedProcess,
+} from './effects/process/process-runner.ts'
+export type { Intent, ResumeRule, SeenFiles, Tool, ToolContext, ToolOutput } from './effects/tools/tool.ts'
+export { ToolRefusal } from './effects/tools/tool-refusal.ts'
+export { standardTools } from './effects/tools/tool-table.ts'
 export { createFileStorage } from './journal/file-storage.ts'
-export type { Append, Durability, FileStat, MaybePromise, Storage } from './journal/storage.ts'
+export { SessionLockedError } from './journal/session-lock.ts'
+export type {
+  Append,
+  Durability,
+  FileStat,
+  MaybePromise,
+  Storage,
+  StorageErrorCode,
+} from './journal/storage.ts'
 export { StorageError } from './journal/storage.ts'
 
 // ── what happened ────────────────────────────────────────────────────────────────────────────────────────
+
 export type { Phase } from './machines/agent/accepts.ts'
 export type {
   AgentEvent,

@@ -8,21 +8,20 @@
  */
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
-import { createEngine } from '../../src/engine/create-engine.ts'
 import type { Model } from '../../src/effects/model/model.ts'
 import { createScriptedModel } from '../../src/effects/model/scripted.ts'
-import { createFileStorage } from '../../src/journal/file-storage.ts'
+import type { Engine, EngineOptions } from '../../src/engine/api.ts'
 import type { Cost } from '../clocks.ts'
 import { costOf } from '../clocks.ts'
-import { treeScript, treeSize } from '../tree.ts'
-import { newFolder } from '../folders.ts'
 import { openMessageLog, runLoop } from '../floor.ts'
+import { newFolder } from '../folders.ts'
 import { inFreshProcess } from '../fresh-process.ts'
 import type { Settings } from '../settings.ts'
 import type { Spread } from '../statistics.ts'
 import { spreadOf } from '../statistics.ts'
 import type { Table } from '../table.ts'
 import { number, spread } from '../table.ts'
+import { treeScript, treeSize } from '../tree.ts'
 import { RESULT } from '../work.ts'
 
 export interface ChildrenInput {
@@ -59,7 +58,9 @@ export async function reportChildren(settings: Settings) {
     const runs: ChildrenFigures[] = []
     for (let i = 0; i < (settings.quick ? 1 : 5); i += 1) {
       const modelMs = settings.quick ? 50 : 500
-      runs.push(await inFreshProcess(settings, 'children', { worker, fanOut, modelMs, folder: settings.folder }))
+      runs.push(
+        await inFreshProcess(settings, 'children', { worker, fanOut, modelMs, folder: settings.folder }),
+      )
     }
     const { agents, leaves } = treeSize(fanOut)
     figures.push({
@@ -96,22 +97,33 @@ function childrenTable(rows: readonly ChildrenRow[]): Table {
 
 /** Runs them all and says how much memory the process had at most. */
 export async function measureChildren(input: ChildrenInput): Promise<ChildrenFigures> {
+  const run = input.worker === 'engine' ? await loadTree() : runLoops
   const startRssMb = process.memoryUsage.rss() / 2 ** 20
   const { model, atOnce } = slowModel(input)
   const home = newFolder(input.folder)
-  const cost = await costOf(() =>
-    input.worker === 'floor' ? runLoops(input, model, home) : runTree(input, model, home),
-  )
+  const cost = await costOf(() => run(input, model, home))
   // Kilobytes on every system that Node runs on.
   const peakRssMb = process.resourceUsage().maxRSS / 1024
   return { ...cost, peakRssMb, startRssMb, atOnce: atOnce() }
 }
 
-async function runTree({ fanOut }: ChildrenInput, model: Model, home: string): Promise<void> {
+type RunAll = (input: ChildrenInput, model: Model, home: string) => Promise<void>
+
+/** The floor must not have the engine's code in its memory. */
+async function loadTree(): Promise<RunAll> {
+  const { createEngine } = await import('../../src/engine/create-engine.ts')
+  return (input, model, home) => runTree(createEngine, input, model, home)
+}
+
+async function runTree(
+  createEngine: (options: EngineOptions) => Engine,
+  { fanOut }: ChildrenInput,
+  model: Model,
+  home: string,
+): Promise<void> {
   const { agents } = treeSize(fanOut)
   const engine = createEngine({
     model,
-    storage: createFileStorage({ durability: 'write' }),
     home,
     cwd: home,
     permissions: { mode: 'bypassPermissions' },
@@ -119,7 +131,8 @@ async function runTree({ fanOut }: ChildrenInput, model: Model, home: string): P
   })
   const { outcome, text } = await engine.run(treeScript.prompt(fanOut)).result
   await engine.close()
-  if (outcome.kind !== 'completed' || text !== RESULT) throw new Error(`the tree ended ${JSON.stringify(outcome)}`)
+  if (outcome.kind !== 'completed' || text !== RESULT)
+    throw new Error(`the tree ended ${JSON.stringify(outcome)}`)
 }
 
 /** The floor has no parents: as many loops as there are leaves, each with a log of its own. */

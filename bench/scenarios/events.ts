@@ -5,6 +5,8 @@
  * A conversation of that length is made once. Each sample goes on from there on a fork, so that the length stays
  * what it is said to be; lengths take turns, so that a slow moment of the machine hits all alike.
  */
+
+import { systemIds } from '../../src/effects/ids.ts'
 import type { LogCursor, LogIdentity } from '../../src/journal/cursor.ts'
 import { START_CURSOR } from '../../src/journal/cursor.ts'
 import { encode } from '../../src/journal/encode.ts'
@@ -12,11 +14,10 @@ import type { Conversation } from '../../src/journal/projections/conversation.ts
 import { createConversation } from '../../src/journal/projections/conversation.ts'
 import type { RequestMessages } from '../../src/journal/projections/request-messages.ts'
 import { createRequestMessages } from '../../src/journal/projections/request-messages.ts'
-import { systemIds } from '../../src/effects/ids.ts'
-import type { RunSnapshot } from '../../src/machines/agent/fold.ts'
-import { beginRun, foldRun } from '../../src/machines/agent/fold.ts'
 import type { EventDraft, Recorded } from '../../src/machines/agent/events.ts'
 import { MACHINE_VERSION } from '../../src/machines/agent/events.ts'
+import type { RunSnapshot } from '../../src/machines/agent/fold.ts'
+import { beginRun, foldRun } from '../../src/machines/agent/fold.ts'
 import { AgentId, BlobHash, callId, SessionId } from '../../src/machines/ids.ts'
 import { collectGarbage, nanosecondsOf } from '../clocks.ts'
 import { inFreshProcess } from '../fresh-process.ts'
@@ -79,7 +80,14 @@ function eventTable(figures: readonly LengthFigures[]): Table {
     notes: [
       'Flat is right. Microseconds are the smallest of all samples (median in brackets), each the mean of 24 events: a third replies, a third starts of calls, a third results of 400 bytes. Memory includes the content.',
     ],
-    columns: ['messages', 'log bytes', 'memory bytes', 'lines, µs', 'machine step, µs', 'projection step, µs'],
+    columns: [
+      'messages',
+      'log bytes',
+      'memory bytes',
+      'lines, µs',
+      'machine step, µs',
+      'projection step, µs',
+    ],
     rows: figures.map(({ length, bytes, heapBytes, encode, fold, project }) => [
       number(length),
       number(bytes),

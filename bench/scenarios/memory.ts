@@ -4,9 +4,10 @@
  * Live objects after a garbage collection, and what the process grew by; Node gives memory back late, so the second
  * figure is a ceiling. The code is warmed and the engine has served before the first look.
  */
-import { createEngine } from '../../src/engine/create-engine.ts'
-import type { Engine } from '../../src/engine/api.ts'
+
 import { createScriptedModel } from '../../src/effects/model/scripted.ts'
+import type { Engine } from '../../src/engine/api.ts'
+import { createEngine } from '../../src/engine/create-engine.ts'
 import { collectGarbage } from '../clocks.ts'
 import { newFolder } from '../folders.ts'
 import { inFreshProcess } from '../fresh-process.ts'
@@ -16,7 +17,7 @@ import { spreadOf } from '../statistics.ts'
 import type { Table } from '../table.ts'
 import { number, spread } from '../table.ts'
 import { treeScript, treeSize } from '../tree.ts'
-import { PROMPT, RESULT } from '../work.ts'
+import { PROMPT, type RESULT } from '../work.ts'
 
 /**
  * `idle`: roots of sessions of their own, one run behind them. `running`: the same, waiting for their first reply.
@@ -74,7 +75,9 @@ const LABELS: Readonly<Record<MemoryCase, string>> = {
 function memoryTable(rows: readonly MemoryRow[]): Table {
   return {
     title: 'Memory per agent',
-    notes: ['The smallest of all processes (median in brackets). A finished child is let go: it keeps no memory at all.'],
+    notes: [
+      'The smallest of all processes (median in brackets). A finished child is let go: it keeps no memory at all.',
+    ],
     columns: ['', 'agents', 'live objects, KB', 'process, KB'],
     rows: rows.map(({ kind, agents, heapKb, rssKb }) => [
       LABELS[kind],
@@ -131,7 +134,8 @@ async function waitingAgents(
   wanted: { readonly roots: number } | { readonly fanOut: readonly number[] },
   gate: Gate,
 ): Promise<void> {
-  const prompts = 'roots' in wanted ? Array<string>(wanted.roots).fill(PROMPT) : [treeScript.prompt(wanted.fanOut)]
+  const prompts =
+    'roots' in wanted ? Array<string>(wanted.roots).fill(PROMPT) : [treeScript.prompt(wanted.fanOut)]
   gate.shut()
   for (const prompt of prompts) engine.run(prompt)
   await gate.waiting('roots' in wanted ? wanted.roots : treeSize(wanted.fanOut).leaves)

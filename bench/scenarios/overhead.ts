@@ -37,9 +37,11 @@ const WORKERS: readonly Worker[] = [
 
 /** Runs the scenario for calls or for turns: figures, and the tables that show them. */
 export async function reportOverhead(settings: Settings, unit: Work['unit']) {
-  const counts = settings.quick ? [10, 50] : [10, 100, 1_000]
+  const counts = settings.quick ? [20] : [10, 100, 1_000]
   const processes = settings.quick ? 1 : 5
-  const taken = WORKERS.flatMap((worker) => counts.map((count) => ({ worker, count, runs: [] as UnitsFigures[] })))
+  const taken = WORKERS.flatMap((worker) =>
+    counts.map((count) => ({ worker, count, runs: [] as UnitsFigures[] })),
+  )
   // All take turns, so that a slow minute of the machine hits all alike.
   for (let i = 0; i < processes; i += 1) {
     for (const { worker, count, runs } of taken) {

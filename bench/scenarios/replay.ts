@@ -1,10 +1,11 @@
 /** How fast a log comes back: reading with every line checked, folding, and the first request behind it. */
+
+import { createEngine } from '../../src/engine/create-engine.ts'
 import { createFileStorage } from '../../src/journal/file-storage.ts'
-import { loadLog } from '../../src/journal/read-log.ts'
 import { sessionPaths } from '../../src/journal/paths.ts'
 import { createConversation } from '../../src/journal/projections/conversation.ts'
 import { createRequestMessages } from '../../src/journal/projections/request-messages.ts'
-import { createEngine } from '../../src/engine/create-engine.ts'
+import { loadLog } from '../../src/journal/read-log.ts'
 import { foldAgent, UNBORN } from '../../src/machines/agent/fold.ts'
 import { nanosecondsOf } from '../clocks.ts'
 import { newFolder } from '../folders.ts'
@@ -44,7 +45,9 @@ export async function reportReplay(settings: Settings) {
 function replayTable(figures: readonly ReplayFigures[]): Table {
   return {
     title: 'Replay, thousands of events per second',
-    notes: ['The best of all repeats (median in brackets). Reading includes checking every line against its schema.'],
+    notes: [
+      'The best of all repeats (median in brackets). Reading includes checking every line against its schema.',
+    ],
     columns: ['events in the log', 'log KB', 'read', 'fold', 'conversation and request'],
     rows: figures.map(({ events, bytes, read, folded, projected }) => [
       number(events),
@@ -85,7 +88,9 @@ export async function measureReplay({ calls, repeats, folder }: ReplayInput): Pr
     const ms = performance.now() - start
     events = log.events.length
     read.push((events / ms) * 1_000)
-    folded.push(perSecond(events, () => log.events.reduce((state, { event }) => foldAgent(state, event), UNBORN)))
+    folded.push(
+      perSecond(events, () => log.events.reduce((state, { event }) => foldAgent(state, event), UNBORN)),
+    )
     projected.push(
       perSecond(events, () => {
         const conversation = createConversation()

@@ -5,15 +5,15 @@
  * first run cold, with code that nothing has compiled yet, and the others warm.
  */
 import { join } from 'node:path'
-import { createEngine } from '../../src/engine/create-engine.ts'
-import { standardTools } from '../../src/effects/tools/tool-table.ts'
 import type { Model } from '../../src/effects/model/model.ts'
+import { standardTools } from '../../src/effects/tools/tool-table.ts'
+import { createEngine } from '../../src/engine/create-engine.ts'
 import { createFileStorage } from '../../src/journal/file-storage.ts'
 import type { Append, Durability, Storage } from '../../src/journal/storage.ts'
 import type { Cost } from '../clocks.ts'
 import { costOf } from '../clocks.ts'
-import { bytesIn, newFolder } from '../folders.ts'
 import { openMessageLog, runLoop } from '../floor.ts'
+import { bytesIn, newFolder } from '../folders.ts'
 import type { Work } from '../work.ts'
 import { modelFor, noteTool, PROMPT } from '../work.ts'
 
@@ -83,7 +83,9 @@ async function runEngine(model: Model, storage: Storage, work: Work, home: strin
   const { outcome, toolUses } = await engine.run(PROMPT).result
   await engine.close()
   if (outcome.kind !== 'completed' || toolUses !== work.count) {
-    throw new Error(`the run did not do its work: ${JSON.stringify({ outcome, toolUses, wanted: work.count })}`)
+    throw new Error(
+      `the run did not do its work: ${JSON.stringify({ outcome, toolUses, wanted: work.count })}`,
+    )
   }
 }
 

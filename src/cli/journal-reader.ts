@@ -2,13 +2,12 @@
 import { realpathSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { createFileStorage } from '../journal/file-storage.ts'
-import type { DamageItem, LogItem } from '../journal/log-items.ts'
 import { sessionPaths } from '../journal/paths.ts'
-import { readLog } from '../journal/read-log.ts'
+import { readEntries } from '../journal/read-entries.ts'
 import { findSession, latestSession, listSessions } from '../journal/sessions.ts'
 import type { AgentId, SessionId } from '../machines/ids.ts'
 import { CliError } from './errors.ts'
-import type { LogEntry, SessionReader } from './session-reader.ts'
+import type { SessionReader } from './session-reader.ts'
 
 const LINE_FEED = 0x0a
 
@@ -46,9 +45,7 @@ export function createJournalReader(home: string, cwd: string): SessionReader {
       if (basename(path).startsWith('agent-')) return [path]
       return [path, ...(await subagents(join(path.replace(/\.jsonl$/, ''), 'subagents')))]
     },
-    async *read(path) {
-      for await (const item of readLog(storage, path)) yield entryOf(item)
-    },
+    read: (path) => readEntries(storage, path),
     async lineAt(path, offset) {
       let line = 1
       let position = 0
@@ -62,25 +59,6 @@ export function createJournalReader(home: string, cwd: string): SessionReader {
     },
   }
 }
-
-function entryOf(item: LogItem): LogEntry {
-  const offset = item.from
-  switch (item.kind) {
-    case 'event':
-      return { kind: 'event', offset, recorded: item.recorded }
-    case 'foreign':
-      return { kind: 'foreign', offset, detail: `a line of type ${String(item.line['type'])}` }
-    case 'abandoned':
-      return { kind: 'abandoned', offset, detail: `${item.lines} line(s) of a reply that was cut off` }
-    case 'torn':
-      return { kind: 'torn', offset, detail: 'the last line is not whole' }
-    case 'damage':
-      return { kind: isLeftover(item) ? 'torn' : 'damage', offset, detail: item.detail }
-  }
-}
-
-/** What a torn write left in the middle of a file that was written on: nothing of ours is missing there. */
-const isLeftover = ({ missing, reason }: DamageItem): boolean => missing === 0 && reason !== 'repeat'
 
 function realPath(path: string): string {
   try {

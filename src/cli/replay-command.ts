@@ -1,5 +1,7 @@
 /** `troupe replay FILE|ID`: the state that a log leads to, and whether the log can be true. */
-import { checkLog, type LogCheck, type Violation } from './check-log.ts'
+import type { LogCheck, Violation } from '../journal/check/check-log.ts'
+import type { CheckedLog } from '../journal/check/check-tree.ts'
+import { checkTree } from '../journal/check/check-tree.ts'
 import { EXIT, UsageError } from './errors.ts'
 import { counted, formatCount, oneLine, tokensOf } from './format.ts'
 import { type Host, homeOf } from './host.ts'
@@ -25,10 +27,10 @@ export async function replayCommand({ target, at, json }: ReplayArguments, host:
   const chosen = at === undefined ? logs : logs.slice(0, 1)
   if (chosen.length === 0) throw new UsageError(`${target} has no log; see troupe sessions`)
   let code: number = EXIT.success
-  for (const path of chosen) {
-    const check = await checkLog(reader.read(path), at)
+  const named = chosen.map((path) => ({ path, entries: reader.read(path) }))
+  for (const check of await checkTree(named, { until: at })) {
     if (!isSound(check)) code = EXIT.failure
-    const located = await locate(path, check, reader)
+    const { path, ...located } = await locate(check, reader)
     if (json) host.stdout.write(`${JSON.stringify({ log: path, sound: isSound(check), ...located })}\n`)
     else for (const line of report(path, located)) host.stdout.write(`${line}\n`)
   }
@@ -39,24 +41,27 @@ const isSound = ({ remarks, violation }: LogCheck): boolean =>
   violation === undefined && remarks.every(({ kind }) => kind !== 'damage')
 
 /** A check whose places also have the numbers of their lines. */
-type Located = Omit<LogCheck, 'remarks' | 'violation'> & {
+type Located = Omit<CheckedLog, 'remarks' | 'violation'> & {
   readonly remarks: readonly (Remark & { readonly line: number })[]
   readonly violation: (Violation & { readonly line: number }) | undefined
 }
 
-async function locate(path: string, check: LogCheck, reader: SessionReader): Promise<Located> {
+async function locate(check: CheckedLog, reader: SessionReader): Promise<Located> {
   const withLine = async <T extends { readonly offset: number }>(
     place: T,
   ): Promise<T & { line: number }> => ({
     ...place,
-    line: await reader.lineAt(path, place.offset),
+    line: await reader.lineAt(check.path, place.offset),
   })
   const remarks: Located['remarks'][number][] = []
   for (const remark of check.remarks) remarks.push(await withLine(remark))
   return { ...check, remarks, violation: check.violation && (await withLine(check.violation)) }
 }
 
-function report(path: string, { events, position, agent, remarks, foreign, violation }: Located): string[] {
+function report(
+  path: string,
+  { events, position, agent, remarks, foreign, violation }: Omit<Located, 'path'>,
+): string[] {
   const usage = agent.totalUsage === undefined ? 0 : tokensOf(agent.totalUsage)
   const open = agent.openCalls.map(({ callId, name, phase }) => `${name} ${callId} (${phase})`).join(', ')
   const outcome =

@@ -1,5 +1,7 @@
 /** Sessions on the disk, as the command line reads them. Reading takes no lock and changes nothing. */
-import type { Recorded } from '../machines/agent/events.ts'
+import type { LogEntry, Remark } from '../journal/log-entry.ts'
+
+export type { LogEntry, Remark }
 
 export interface SessionSummary {
   readonly sessionId: string
@@ -10,22 +12,6 @@ export interface SessionSummary {
   readonly firstPrompt: string | undefined
   /** The root counts. */
   readonly agents: number
-}
-
-/** One thing in a log: an event, or bytes that are none. `offset` is the byte that it begins with. */
-export type LogEntry =
-  | { readonly kind: 'event'; readonly offset: number; readonly recorded: Recorded }
-  | Remark
-
-/**
- * Bytes that are no event. `torn` (a last line that was cut off) and `abandoned` (a reply that was) are what a
- * kill leaves; `foreign` lines are another program's or a newer version's. Only `damage` should not be there.
- */
-export interface Remark {
-  readonly kind: 'torn' | 'abandoned' | 'foreign' | 'damage'
-  readonly offset: number
-  /** What is there, in words. */
-  readonly detail: string
 }
 
 export interface SessionReader {

@@ -8,7 +8,6 @@ import { BehaviorSubject, Subject } from 'rxjs'
 import type { AgentDefinition } from '../definitions/agent-definition.ts'
 import type { ModelDelta, RequestMessage, ToolDefinition } from '../effects/model/model.ts'
 import type { SeenFilesRecord } from '../effects/tools/seen-files.ts'
-import { createSeenFiles } from '../effects/tools/seen-files.ts'
 import type { LogCursor, LogIdentity } from '../journal/cursor.ts'
 import { START_CURSOR } from '../journal/cursor.ts'
 import { encode } from '../journal/encode.ts'
@@ -23,23 +22,28 @@ import { accepts, phaseOf } from '../machines/agent/accepts.ts'
 import type { AgentEventOf, EventDraft, Fault, Recorded } from '../machines/agent/events.ts'
 import type { AgentState } from '../machines/agent/fold.ts'
 import { foldAgent, isActive } from '../machines/agent/fold.ts'
+import type { ToolUseBlock } from '../machines/agent/messages.ts'
 import { isToolUse } from '../machines/agent/messages.ts'
 import type { AgentId, CallId } from '../machines/ids.ts'
+import { AgentSnapshots } from './agent-snapshots.ts'
 import type { Denial } from './api.ts'
-import { CallLedger } from './call-ledger.ts'
+import type { CallLedger } from './call-ledger.ts'
 import type { EngineCore } from './core.ts'
 import { EffectScope } from './effect-scope.ts'
+import { Suspended } from './effects/suspended.ts'
 import { EngineError, JournalError, messageOf, toFault } from './errors.ts'
+import { LazyConversation } from './lazy-conversation.ts'
+import { LogDigest } from './log-digest.ts'
 import type { MailboxOwner, Posted } from './mailbox.ts'
 import { Mailbox } from './mailbox.ts'
+import type { EventPlace, ReadAgent } from './read-agent.ts'
+import { resultOf } from './read-agent.ts'
 import type { ResolvedPool } from './render.ts'
 import { poolOf } from './render.ts'
 import { RunActor } from './run-actor.ts'
-import type { RunClock } from './run-clock.ts'
-import { elapsed, STOPPED_CLOCK, tick } from './run-clock.ts'
+import { elapsed } from './run-clock.ts'
 import type { Session } from './session.ts'
 import type { ModelUsage } from './tree-usage.ts'
-import { addModelUsage, modelUsageOf } from './tree-usage.ts'
 
 /** What a run is asked with: rendered once, the same bytes in every request. */
 export interface Prepared {
@@ -61,6 +65,8 @@ export interface EndedRun {
 
 interface Step {
   readonly recorded: Recorded
+  /** Of its lines. */
+  readonly bytes: number
   readonly cursor: LogCursor
   readonly actor: RunActor | undefined
 }
@@ -73,9 +79,6 @@ export class Agent implements MailboxOwner {
   readonly scope = new EffectScope()
   readonly deltas$ = new Subject<ModelDelta>()
   readonly phase$ = new BehaviorSubject<Phase | 'idle'>('idle')
-  readonly ledger = new CallLedger()
-  readonly seen: SeenFilesRecord = createSeenFiles()
-  readonly conversation: Conversation = createConversation()
 
   /** Rendered by the `prepare` effect, or read back at a resume. */
   prepared: Prepared | undefined
@@ -84,29 +87,38 @@ export class Agent implements MailboxOwner {
   #birth: AgentEventOf<'agent.spawned'> | undefined
   #actor: RunActor | undefined
   #cursor: LogCursor = START_CURSOR
+  /** Byte of the log that the next line will begin with. */
+  #offset = 0
+  #lastEvent: EventPlace | undefined
+  #digest = new LogDigest()
+  #conversation = LazyConversation.whole(createConversation())
+  readonly #snapshots: AgentSnapshots
   readonly #staged: Step[] = []
   readonly #mailbox = new Mailbox(this)
   readonly #core: EngineCore
   readonly #identity: LogIdentity
-  #clock: RunClock = STOPPED_CLOCK
   #pool: ResolvedPool | undefined
   #request: { readonly model: string; readonly projection: RequestMessages } | undefined
-  #lastReply: AgentEventOf<'reply.received'> | undefined
-  #modelUsage: ModelUsage = {}
   #apiDurationMs = 0
-  #denials: readonly Denial[] = []
   #late = 0
   #waiters: { readonly resolve: (ended: EndedRun) => void; readonly reject: (error: unknown) => void }[] = []
-  #ended: AgentEventOf<'agent.ended'> | undefined
   #isStarted = false
-  #hasRunProcesses = false
+  #isHalted = false
 
-  constructor(core: EngineCore, session: Session, id: AgentId, parent: Agent | undefined, logPath: string) {
+  constructor(
+    core: EngineCore,
+    session: Session,
+    id: AgentId,
+    parent: Agent | undefined,
+    logPath: string,
+    snapshots: AgentSnapshots = new AgentSnapshots(core, session, parent && id, logPath),
+  ) {
     this.#core = core
     this.session = session
     this.id = id
     this.parent = parent
     this.logPath = logPath
+    this.#snapshots = snapshots
     this.#identity = {
       sessionId: session.id,
       agentId: id,
@@ -137,9 +149,22 @@ export class Agent implements MailboxOwner {
     return this.#actor?.snapshot.context.run ?? 0
   }
 
+  /** What its log says besides run and conversation. */
+  get digest(): LogDigest {
+    return this.#digest
+  }
+
+  get ledger(): CallLedger {
+    return this.#digest.ledger
+  }
+
+  get seen(): SeenFilesRecord {
+    return this.#digest.seen
+  }
+
   /** Whether any of its calls has run a process. */
   get hasRunProcesses(): boolean {
-    return this.#hasRunProcesses
+    return this.#digest.hasRunProcesses
   }
 
   /** Whether the effects of its run are going, or were: a run that was read back and not restarted has none. */
@@ -153,11 +178,11 @@ export class Agent implements MailboxOwner {
 
   /** Running time of the run in milliseconds. */
   get elapsedMs(): number {
-    return elapsed(this.#clock, this.#core.clock.now())
+    return elapsed(this.#digest.clock, this.#core.clock.now())
   }
 
   get modelUsage(): ModelUsage {
-    return this.#modelUsage
+    return this.#digest.modelUsage
   }
 
   /** The definition it was made from; undefined for the root, and when the host has removed it since. */
@@ -186,7 +211,8 @@ export class Agent implements MailboxOwner {
 
   /** The end of the run that is on, or of the last one. Rejects when the engine cannot go on with it. */
   ended(): Promise<EndedRun> {
-    if (!this.isRunning && this.#ended !== undefined) return Promise.resolve(this.#endedRun(this.#ended))
+    const { ended } = this.#digest
+    if (!this.isRunning && ended !== undefined) return Promise.resolve(this.#endedRun(ended))
     return this.nextEnd()
   }
 
@@ -208,20 +234,51 @@ export class Agent implements MailboxOwner {
 
   /** Counts what was refused to a descendant. */
   addDenials(denials: readonly Denial[]): void {
-    if (denials.length > 0) this.#denials = [...this.#denials, ...denials]
+    this.#digest.addDenials(denials)
   }
 
-  /** The messages of the next request, from the log. */
-  requestMessages(model: string): readonly RequestMessage[] {
+  /**
+   * Its conversation, read from the log now if that was opened with a snapshot. When it cannot be read, or is not what
+   * the snapshot says, the agent stops, as on a log that cannot be written, and this rejects with `Suspended`.
+   */
+  async loadConversation(): Promise<Conversation> {
+    try {
+      return await this.#conversation.load()
+    } catch (error) {
+      await this.#snapshots.discard()
+      const failure = EngineError.is(error) ? error : this.#readFailure(error)
+      this.#stopFor(failure)
+      throw new Suspended(failure.message)
+    }
+  }
+
+  #readFailure(error: unknown): JournalError {
+    const code = StorageError.is(error) ? error.code : 'io'
+    return new JournalError(
+      `journal-${code}`,
+      `agent ${this.id} stopped: its log ${this.logPath} could not be read (${messageOf(error)}). ` +
+        'Nothing of it was changed; make it readable and resume the session.',
+      error,
+    )
+  }
+
+  /** The messages of the next request, from the log. Rejects as {@link loadConversation} does. */
+  async requestMessages(model: string): Promise<readonly RequestMessage[]> {
+    const conversation = this.#conversation.loaded ?? (await this.loadConversation())
     if (this.#request?.model !== model) {
-      this.#request = { model, projection: createRequestMessages(this.conversation, model) }
+      this.#request = { model, projection: createRequestMessages(conversation, model) }
     }
     return this.#request.projection.messages()
   }
 
+  /** What a call of its last reply asks for, as the model wrote it. */
+  toolUse(callId: CallId): ToolUseBlock | undefined {
+    return this.#digest.toolUse(callId)
+  }
+
   /** Whether the model's own token limit cut its last reply off inside this call. */
   isCut(callId: CallId): boolean {
-    const reply = this.#lastReply
+    const reply = this.#digest.lastReply
     if (reply === undefined || reply.reply.stop_reason !== 'max_tokens') return false
     const last = reply.reply.content.at(-1)
     return last !== undefined && isToolUse(last) && reply.calls.at(-1)?.callId === callId
@@ -256,18 +313,24 @@ export class Agent implements MailboxOwner {
 
   /** Aborts what is in flight, without an end. Resolves when nothing of the agent runs any more. */
   async stop(reason: EngineError): Promise<void> {
+    this.#snapshotIfDue(true)
     this.#actor?.stop()
     this.#rejectWaiters(reason)
     await this.scope.settled()
+    await this.#snapshots.settled()
     this.deltas$.complete()
     this.phase$.complete()
   }
 
   /** Takes what its log says. Nothing runs before {@link restart}. */
-  restore(state: AgentState, events: readonly Recorded[], cursor: LogCursor): void {
+  restore(read: Pick<ReadAgent, 'state' | 'digest' | 'conversation' | 'cursor' | 'offset' | 'lastEvent'>): void {
+    const { state } = read
     this.#birth = state.birth
-    this.#cursor = cursor
-    for (const recorded of events) this.#project(recorded)
+    this.#cursor = read.cursor
+    this.#offset = read.offset
+    this.#lastEvent = read.lastEvent
+    this.#digest = read.digest
+    this.#conversation = read.conversation
     if (state.run !== undefined) {
       this.#actor = RunActor.restore(this.#core.machine(), state.run, this.#onActorError, this.#inspector())
     }
@@ -280,18 +343,26 @@ export class Agent implements MailboxOwner {
   async amend(state: AgentState, drafts: readonly EventDraft[]): Promise<void> {
     let folded = state
     let text = ''
-    const steps: Recorded[] = []
+    const steps: Omit<Step, 'actor'>[] = []
     let cursor = this.#cursor
     for (const draft of drafts) {
       const encoded = encode(this.#identity, cursor, draft, this.#core.clock.now(), this.#core.ids.uuid)
       folded = foldAgent(folded, encoded.recorded.event)
       cursor = encoded.cursor
       text += encoded.text
-      steps.push(encoded.recorded)
+      steps.push({ recorded: encoded.recorded, cursor, bytes: Buffer.byteLength(encoded.text) })
     }
     await this.append(text)
-    this.restore(folded, steps, cursor)
-    for (const recorded of steps) this.#emitFact(recorded)
+    for (const step of steps) this.#take(step)
+    this.restore({
+      state: folded,
+      digest: this.#digest,
+      conversation: this.#conversation,
+      cursor,
+      offset: this.#offset,
+      lastEvent: this.#lastEvent,
+    })
+    for (const { recorded } of steps) this.#emitFact(recorded)
   }
 
   /** Starts the effects of the restored state again. */
@@ -339,7 +410,7 @@ export class Agent implements MailboxOwner {
       this.#core.ids.uuid,
     )
     if (recorded.event.type !== 'agent.spawned') stageOn?.stage(recorded.event)
-    this.#staged.push({ recorded, cursor, actor })
+    this.#staged.push({ recorded, cursor, actor, bytes: Buffer.byteLength(text) })
     return { recorded, text }
   }
 
@@ -356,18 +427,19 @@ export class Agent implements MailboxOwner {
     const step = this.#staged.shift()
     if (step === undefined || step.recorded !== recorded) throw new Error('an event was applied out of order')
     const { event } = recorded
-    this.#cursor = step.cursor
     if (event.type === 'agent.spawned') this.#birth = event
     if (step.actor !== this.#actor) {
       this.#actor = step.actor
       this.#isStarted = true
       this.#actor?.start()
     }
-    this.#project(recorded)
+    this.#take(step)
     if (event.type !== 'agent.spawned') this.#actor?.apply(event)
     this.#emitFact(recorded)
     this.#showPhase()
     if (event.type === 'agent.ended') this.#onEnd(event)
+    // Behind the last of a batch, log and agent are at one.
+    if (this.#staged.length === 0) this.#snapshotIfDue(false)
   }
 
   halt(error: unknown): void {
@@ -382,6 +454,7 @@ export class Agent implements MailboxOwner {
   }
 
   #stopFor(failure: EngineError): void {
+    this.#isHalted = true
     this.#mailbox.close()
     this.#actor?.stop()
     this.#rejectWaiters(failure)
@@ -400,54 +473,39 @@ export class Agent implements MailboxOwner {
 
   // ── inside ───────────────────────────────────────────────────────────────────────────────────────────
 
-  /** Everything that is derived from the log, event by event: live and at a resume alike. */
-  #project(recorded: Recorded): void {
-    const { event } = recorded
-    if (event.type === 'run.started') {
-      this.#modelUsage = {}
-      this.#apiDurationMs = 0
-      this.#denials = []
-    }
-    if (event.type === 'agent.ended') this.#ended = event
-    if (event.type === 'process.started') this.#hasRunProcesses = true
-    if (event.type === 'call.ended') this.#projectCallEnd(event)
-    this.conversation.push(recorded)
-    this.ledger.push(recorded)
-    this.#clock = tick(this.#clock, recorded)
-    if (event.type === 'reply.received') {
-      this.#lastReply = event
-      this.#modelUsage = addModelUsage(this.#modelUsage, { [event.reply.model]: event.reply.usage })
-    }
+  /** Takes what is durable now: everything that is derived from the log, event by event. */
+  #take({ recorded, cursor, bytes }: Omit<Step, 'actor'>): void {
+    const place = { seq: recorded.seq, from: this.#offset, to: this.#offset + bytes }
+    this.#cursor = cursor
+    this.#offset = place.to
+    this.#lastEvent = place
+    if (recorded.event.type === 'run.started') this.#apiDurationMs = 0
+    this.#digest.push(recorded, place)
+    this.#conversation.push(recorded)
+    this.#snapshots.count()
   }
 
-  #projectCallEnd(event: AgentEventOf<'call.ended'>): void {
-    if (event.files !== undefined) this.seen.note(event.files)
-    if (event.delivered !== undefined) {
-      this.#modelUsage = addModelUsage(this.#modelUsage, modelUsageOf(event.toolUseResult))
-    }
-    if (event.outcome !== 'denied') return
-    const block = this.conversation.toolUse(event.callId)
-    const denial: Denial = {
+  #snapshotIfDue(closing: boolean): void {
+    if (this.#isHalted || !this.#snapshots.isDue(closing)) return
+    // A finished child is not opened again.
+    if (this.parent !== undefined && !this.isRunning) return
+    // Behind the last event there may be bytes that are none, until the next one is written.
+    if (this.#lastEvent?.to !== this.#offset) return
+    const { seq, from } = this.#lastEvent
+    const { birth } = this
+    this.#snapshots.write({
       agentId: this.id,
-      callId: event.callId,
-      toolName: block?.name ?? '',
-      toolUseId: event.result.tool_use_id,
-      toolInput: block?.input,
-      reason: typeof event.result.content === 'string' ? event.result.content : '',
-    }
-    this.#denials = [...this.#denials, denial]
+      offset: this.#offset,
+      lastEvent: { seq, from },
+      cursor: this.#cursor,
+      birth,
+      ...resultOf({ state: { birth, run: this.run?.snapshot }, digest: this.#digest }),
+    })
   }
 
   #endedRun(ended: AgentEventOf<'agent.ended'>): EndedRun {
-    const report = this.#actor?.snapshot.context.report
-    return {
-      ended,
-      text: report === undefined ? '' : (this.conversation.textOfReply(report) ?? ''),
-      stopReason: this.conversation.lastStopReason,
-      modelUsage: this.#modelUsage,
-      apiDurationMs: this.#apiDurationMs,
-      denials: this.#denials,
-    }
+    const { reportText, stopReason, modelUsage, denials } = this.#digest
+    return { ended, text: reportText, stopReason, modelUsage, apiDurationMs: this.#apiDurationMs, denials }
   }
 
   #onEnd(ended: AgentEventOf<'agent.ended'>): void {

@@ -48,6 +48,8 @@ export interface EngineOptions {
   /** Tools besides `Agent`. Default: Read, Write, Edit, Glob, Grep, Bash. */
   readonly tools?: readonly Tool[]
   readonly limits?: Partial<Limits>
+  /** Events between two snapshots of a log, with which a long log opens fast. Default 2,000; `Infinity`: none. */
+  readonly snapshotEvery?: number
   /** How often and how patiently a request is tried. */
   readonly retries?: Partial<RetryPolicy>
   /**
@@ -171,6 +173,19 @@ export interface SpawnInput {
   readonly model?: 'sonnet' | 'opus' | 'haiku'
 }
 
+export interface BranchOptions {
+  /** Position of the log that is the last one shared. Default: its end. A reply counts with its last line. */
+  readonly at?: number
+  /** What the branch is asked first. Default: to go on from there. */
+  readonly prompt?: PromptContent
+  /** Default: the model of the base. */
+  readonly modelId?: string
+  /** Model replies the first run may take. */
+  readonly maxTurns?: number
+  /** Aborting kills the first run. */
+  readonly signal?: AbortSignal
+}
+
 export interface ResumeOptions {
   /** Take over the lock of another machine's engine. */
   readonly takeOver?: boolean
@@ -188,6 +203,12 @@ export interface Engine extends AsyncDisposable {
    * every unfinished run go on. Resolves with the root's run, or undefined when nothing was in flight.
    */
   resume(sessionId: string, options?: ResumeOptions): Promise<Run | undefined>
+  /**
+   * Starts a session that goes on from a position of another log: of a session of this project by its id, or of any
+   * log by its path, transcripts of Claude Code included. What is before it is shared, not copied; the base is never
+   * written. Rejects the result with `bad-position` or `missing-base` when there is nothing to go on from.
+   */
+  branch(source: string, options?: BranchOptions): Run
   /** Ends an agent's run and those of its descendants. Resolves when it has ended; at once when it already had. */
   kill(agentId: string, reason?: string): Promise<void>
   /** Live agents of all open sessions. */

@@ -31,6 +31,8 @@ export interface EngineCore {
   readonly definitions: readonly AgentDefinition[]
   readonly root: RootOptions
   readonly limits: Limits
+  /** Events between two snapshots of a log. */
+  readonly snapshotEvery: number
   readonly rules: { readonly allow: readonly PermissionRule[]; readonly deny: readonly PermissionRule[] }
   /** Absolute, symlinks resolved. */
   readonly cwd: string

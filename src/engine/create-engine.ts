@@ -25,6 +25,7 @@ import type { Agent, EndedRun } from './agent.ts'
 import { DELEGATION_TOOL } from './agent-tool.ts'
 import type {
   AgentView,
+  BranchOptions,
   Engine,
   EngineEvent,
   EngineOptions,
@@ -33,6 +34,7 @@ import type {
   RunOptions,
   SpawnInput,
 } from './api.ts'
+import { branchBirth, GO_ON_FROM_HERE, shareForBranch } from './branch.ts'
 import type { EngineCore } from './core.ts'
 import { effectLogic } from './effect-logic.ts'
 import { drain } from './effects/drain.ts'
@@ -96,6 +98,18 @@ class LocalEngine implements Engine {
       await session.startRun(root, input.prompt, birth, {
         maxTurns: options.maxTurns ?? birth.plan.maxTurns?.value,
       })
+      return root
+    })
+  }
+
+  branch(source: string, options: BranchOptions = {}): Run {
+    return this.#begin(options, async (session) => {
+      const { root } = session
+      const shared = await shareForBranch(this.#core, source, options.at)
+      const birth = branchBirth(this.#core, root.id, shared, options)
+      const origin = options.prompt === undefined ? ('engine' as const) : ('user' as const)
+      const prompt = options.prompt ?? GO_ON_FROM_HERE
+      await session.startRun(root, prompt, birth, { maxTurns: options.maxTurns, origin })
       return root
     })
   }
@@ -209,6 +223,7 @@ function createCore(options: EngineOptions, emit: (event: EngineEvent) => void):
       appendSystemPrompt: options.appendSystemPrompt,
     },
     limits: { ...DEFAULT_LIMITS, ...options.limits },
+    snapshotEvery: options.snapshotEvery ?? 2_000,
     rules: rulesOf(options),
     cwd,
     home: options.home ?? process.env['TROUPE_HOME'] ?? join(homedir(), '.troupe'),

@@ -3,6 +3,7 @@
  */
 import type { DiagnosticCode } from '../definitions/diagnostic.ts'
 import type { SpawnRefusal } from '../definitions/routing.ts'
+import type { BaseErrorCode } from '../journal/replay/base.ts'
 import type { StorageErrorCode } from '../journal/storage.ts'
 import type { Fault } from '../machines/agent/events.ts'
 
@@ -20,12 +21,23 @@ export type EngineErrorCode =
   | 'no-such-session'
   | 'no-tools-left'
   | 'run-in-flight'
+  | 'snapshot-differs'
   | 'unfinished-run'
+  | BaseErrorCode
   | SpawnRefusal['code']
   | `journal-${StorageErrorCode}`
 
 /** What an engine says besides facts: what it could not honour, of definitions and options or in itself. */
-export type EngineDiagnosticCode = DiagnosticCode | 'inspector-failed' | 'inspector-slow' | 'meta-not-written'
+export type EngineDiagnosticCode =
+  | DiagnosticCode
+  | 'blob-restored'
+  | 'inspector-failed'
+  | 'inspector-slow'
+  | 'meta-not-written'
+  | 'orphan-not-ended'
+  | 'prompt-differs'
+  | 'snapshot-not-written'
+  | 'snapshot-rejected'
 
 /** A request that cannot be met as it is: the caller has to ask differently. */
 export class EngineError extends Error {

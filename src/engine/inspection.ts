@@ -100,7 +100,7 @@ function nameOf(ref: object, agent: Agent): string | undefined {
   const id = 'id' in ref ? String(ref.id) : ''
   const call = CallId.safeParse(id.slice(id.indexOf(':') + 1))
   if (!call.success || id !== callActorId(call.data)) return undefined
-  const tool = agent.conversation.toolUse(call.data)?.name
+  const tool = agent.toolUse(call.data)?.name
   return tool === undefined ? undefined : `${tool} ${call.data}`
 }
 

@@ -7,28 +7,33 @@
  */
 import type { RecordedProcess } from '../effects/process/process-runner.ts'
 import { sessionPaths } from '../journal/paths.ts'
-import type { LoadedLog } from '../journal/read-log.ts'
-import { loadLog } from '../journal/read-log.ts'
 import { ACCEPTED, phaseOf } from '../machines/agent/accepts.ts'
-import type { AgentEvent, EventDraft } from '../machines/agent/events.ts'
-import { MACHINE_VERSION } from '../machines/agent/events.ts'
-import type { AgentState } from '../machines/agent/fold.ts'
-import { foldAgent, isActive, UNBORN } from '../machines/agent/fold.ts'
+import type { EventDraft } from '../machines/agent/events.ts'
+import { isActive } from '../machines/agent/fold.ts'
 import type { AgentId, SessionId } from '../machines/ids.ts'
 import { Agent } from './agent.ts'
+import { AgentSnapshots } from './agent-snapshots.ts'
 import type { ResumeOptions } from './api.ts'
 import type { EngineCore } from './core.ts'
 import { EngineError, messageOf } from './errors.ts'
+import { newLosses, refuseLosses } from './log-losses.ts'
+import type { ReadAgent } from './read-agent.ts'
+import { restorePrepared } from './restore-prepared.ts'
 import { Session } from './session.ts'
 
 /** An agent read back from its log; nothing of it runs yet. */
 interface Loaded {
   readonly agent: Agent
-  readonly state: AgentState
-  readonly log: LoadedLog
-  /** A child whose call has a result that is not its own: nobody waits for it any more. */
-  readonly isOrphan: boolean
+  readonly read: ReadAgent
+  readonly fate: Fate
 }
+
+/**
+ * What becomes of an agent that is read back. `attached`: it goes on; the call that started it waits for it, or it is
+ * the root. `ending`: its parent is at its own end, brings it to one and delivers that. `orphan`: its call has another
+ * result than its end; nobody waits for it any more, so it is ended at once.
+ */
+type Fate = 'attached' | 'ending' | 'orphan'
 
 /** Opens a session under its lock: reads it back if it is on disk, else prepares an empty one. */
 export async function openSession(
@@ -44,6 +49,7 @@ export async function openSession(
     else session.createRoot()
     return session
   } catch (error) {
+    for (const agent of session.agents) session.forget(agent.id)
     lock.release()
     throw error
   }
@@ -55,114 +61,107 @@ export async function sessionExists(core: EngineCore, id: SessionId): Promise<bo
 }
 
 async function bringBack(core: EngineCore, session: Session, options: ResumeOptions): Promise<void> {
-  const root = await load(core, session, { path: session.paths.rootLog, parent: undefined, isOrphan: false })
+  const reading: Reading = { core, session, acceptDamage: options.acceptDamage === true }
+  const root = await load(reading, undefined, session.paths.rootLog, undefined, 'attached')
   if (root === undefined) {
     // A torn first line: the session was never really there. Its root is born with the next prompt.
     session.createRoot()
     return
   }
-  const tree = [root, ...(await loadChildren(core, session, root))]
-  if (options.acceptDamage !== true) refuseDamage(tree)
+  const tree = [root, ...(await loadChildren(reading, root))]
   session.countSpawns(
     (await core.storage.list(session.paths.subagents)).filter((name) => name.endsWith('.jsonl')).length,
   )
-  const unfinished = tree.filter(({ state }) => isActive(state.run))
+  const unfinished = tree.filter(({ read }) => isActive(read.state.run))
   const survivors = await endSurvivors(core, unfinished)
-  for (const loaded of tree) {
-    if (isActive(loaded.state.run)) {
-      await restorePrepared(session, loaded)
-      await loaded.agent.amend(loaded.state, resumption(loaded, survivors))
-    }
+  for (const loaded of unfinished) {
+    const { agent, read, fate } = loaded
+    // Who only comes to its end asks no model any more.
+    const differences = fate === 'attached' ? await restorePrepared(core, agent) : []
+    await agent.amend(read.state, resumption(loaded, survivors, differences))
   }
-  for (const { agent, isOrphan } of tree) if (isOrphan) agent.restart()
+  await Promise.all(tree.filter(({ fate }) => fate === 'orphan').map(({ agent }) => endOrphan(core, agent)))
+}
+
+interface Reading {
+  readonly core: EngineCore
+  readonly session: Session
+  readonly acceptDamage: boolean
+}
+
+/** Before the first effect of anybody else, so that a session is not closed again under it. */
+async function endOrphan(core: EngineCore, orphan: Agent): Promise<void> {
+  orphan.restart()
+  try {
+    await orphan.ended()
+  } catch (error) {
+    // Its log cannot be written. The session goes on without it; the next resume tries again.
+    core.diagnose('orphan-not-ended', messageOf(error))
+  }
 }
 
 async function load(
-  core: EngineCore,
-  session: Session,
-  from: { readonly path: string; readonly parent: Agent | undefined; readonly isOrphan: boolean },
+  { core, session, acceptDamage }: Reading,
+  id: AgentId | undefined,
+  path: string,
+  parent: Agent | undefined,
+  fate: Fate,
 ): Promise<Loaded | undefined> {
-  const log = await loadLog(core.storage, from.path)
-  const state = fold(log, from.path)
-  if (state.birth === undefined) return undefined
-  const agent = session.adopt(new Agent(core, session, state.birth.agentId, from.parent, from.path))
-  agent.restore(state, log.events, log.cursor)
-  return { agent, state, log, isOrphan: from.isOrphan }
+  const snapshots = new AgentSnapshots(core, session, id, path)
+  // Who accepts damage wants to know all of it: no snapshot stands in front of it.
+  const read = await snapshots.read(acceptDamage)
+  if (!acceptDamage) refuseLosses(path, read)
+  else if (newLosses(read).length > 0) snapshots.turnOff()
+  const { birth } = read.state
+  if (birth === undefined) return undefined
+  refuseStranger(session, birth.agentId, path, parent)
+  const agent = session.adopt(new Agent(core, session, birth.agentId, parent, path, snapshots))
+  agent.restore(read)
+  return { agent, read, fate }
+}
+
+/** Two agents on one log would both write it, and one that is its own descendant would be read for ever. */
+function refuseStranger(session: Session, id: AgentId, path: string, parent: Agent | undefined): void {
+  const isNamed = parent === undefined || path === session.paths.agentLog(id)
+  if (isNamed && session.agents.every((agent) => agent.id !== id)) return
+  throw new EngineError(
+    'impossible-log',
+    `${path}, line 1: ${isNamed ? `agent ${id} is in this session already, as` : `this is the log of agent ${id}, not`} the child that ` +
+      `${parent?.logPath ?? 'nobody'} names. Restore the logs of the session as they were written.`,
+  )
 }
 
 /** The children that somebody waits for, or that were left behind; and theirs. */
-async function loadChildren(core: EngineCore, session: Session, parent: Loaded): Promise<Loaded[]> {
+async function loadChildren(reading: Reading, parent: Loaded): Promise<Loaded[]> {
+  const { core, session } = reading
   const found: Loaded[] = []
-  for (const { id, isOrphan } of childrenToOpen(parent)) {
+  for (const { id, fate } of childrenToOpen(parent)) {
     const path = session.paths.agentLog(id)
     // A crash between the parent's line and the child's file: the call spawns it when it runs again.
     if (!(await core.storage.exists(path))) continue
-    const child = await load(core, session, { path, parent: parent.agent, isOrphan })
+    const child = await load(reading, id, path, parent.agent, fate)
     if (child === undefined) continue
-    if (isOrphan && !isActive(child.state.run)) {
+    if (fate === 'orphan' && !isActive(child.read.state.run)) {
       session.forget(child.agent.id)
       continue
     }
-    found.push(child, ...(await loadChildren(core, session, child)))
+    found.push(child, ...(await loadChildren(reading, child)))
   }
   return found
 }
 
 /** Children of calls without a result, and children of calls whose result is not the child's end. */
-function childrenToOpen({ log }: Loaded): { readonly id: AgentId; readonly isOrphan: boolean }[] {
-  const started = new Map<string, AgentId>()
-  const orphans: AgentId[] = []
-  for (const { event } of log.events) {
-    if (event.type === 'call.started' && event.child !== undefined)
-      started.set(event.callId, event.child.agentId)
-    if (event.type !== 'call.ended') continue
-    const id = started.get(event.callId)
-    started.delete(event.callId)
-    if (id !== undefined && event.delivered === undefined) orphans.push(id)
-  }
+function childrenToOpen(parent: Loaded): { readonly id: AgentId; readonly fate: Fate }[] {
+  const { ledger, leftChildren } = parent.agent.digest
+  // The calls of a run that is at its end are not started again, and over a gap a run may not know a call at all.
+  const held: Fate = parent.fate === 'attached' && phaseOfLoaded(parent.agent) !== 'draining' ? 'attached' : 'ending'
+  const open = new Set(parent.agent.run?.snapshot.context.calls.map(({ callId }) => callId))
   return [
-    ...[...started.values()].map((id) => ({ id, isOrphan: false })),
-    ...orphans.map((id) => ({ id, isOrphan: true })),
+    ...ledger.open.flatMap(({ started: { callId, child } }) =>
+      child === undefined ? [] : [{ id: child.agentId, fate: open.has(callId) ? held : ('orphan' as const) }],
+    ),
+    ...leftChildren.map((id) => ({ id, fate: 'orphan' as const })),
   ]
-}
-
-function fold(log: LoadedLog, path: string): AgentState {
-  let state = UNBORN
-  for (const { seq, event } of log.events) {
-    if (event.type === 'run.started' && event.machine > MACHINE_VERSION) {
-      throw new EngineError(
-        'newer-machine',
-        `${path}, line ${seq + 1}: this run was recorded by a newer Troupe (machine version ${event.machine}, ` +
-          `this one knows ${MACHINE_VERSION}). Resume it with the version that wrote it, or a newer one.`,
-      )
-    }
-    try {
-      state = foldAgent(state, event)
-    } catch (error) {
-      throw new EngineError(
-        'impossible-log',
-        `${path}, line ${seq + 1}: ${event.type} cannot follow what is before it (${messageOf(error)}). ` +
-          `"troupe replay ${path}" shows the state there.`,
-        error,
-      )
-    }
-  }
-  return state
-}
-
-function refuseDamage(tree: readonly Loaded[]): void {
-  for (const { agent, log } of tree) {
-    // The leftovers of a torn write are damage too, but nothing is missing for them.
-    const losses = log.damage.filter(({ missing }) => missing > 0)
-    const first = losses[0]
-    if (first === undefined) continue
-    throw new EngineError(
-      'damaged-log',
-      `${agent.logPath} is damaged at bytes ${first.from}–${first.to} (${first.reason})` +
-        `${losses.length > 1 ? ` and in ${losses.length - 1} more places` : ''}. ` +
-        'What can be read is still there; to go on without the rest, resume with --accept-damage.',
-    )
-  }
 }
 
 /** Ends what still runs of the dead engine, before anything is repaired or repeated. */
@@ -180,40 +179,34 @@ async function endSurvivors(core: EngineCore, unfinished: readonly Loaded[]): Pr
 }
 
 /** The lines that say that a run was switched off and goes on. */
-function resumption({ agent, log, isOrphan }: Loaded, survivors: number): EventDraft[] {
-  const wasClosed = log.events.at(-1)?.event.type === 'run.suspended'
-  const damage = log.damage.filter(({ missing }) => missing > 0).map(({ from, to }) => ({ from, to }))
+function resumption(
+  { agent, read, fate }: Loaded,
+  survivors: number,
+  differences: readonly string[],
+): EventDraft[] {
+  const wasClosed = agent.digest.isSuspended
+  const damage = newLosses(read).map(({ from, to }) => ({ from, to }))
   const drafts: EventDraft[] = [
     ...(wasClosed ? [] : [{ type: 'run.suspended' as const, reason: 'crashed' as const }]),
     {
       type: 'run.resumed',
       ...(agent.parent === undefined && survivors > 0 && { survivors }),
       ...(damage.length > 0 && { acceptedDamage: damage }),
+      ...(differences.length > 0 && { differences: [...differences] }),
     },
   ]
-  if (isOrphan && ACCEPTED['kill.requested'].includes(phaseOfLoaded(agent))) {
-    drafts.push({
-      type: 'kill.requested',
-      by: 'engine',
-      reason: 'the call that started it has already ended',
-    })
+  if (fate !== 'attached' && ACCEPTED['kill.requested'].includes(phaseOfLoaded(agent))) {
+    drafts.push({ type: 'kill.requested', by: 'engine', reason: REASONS[fate] })
   }
   return drafts
 }
 
+const REASONS = {
+  ending: 'its parent was at its end when the session was resumed',
+  orphan: 'the call that started it has already ended',
+} as const
+
 function phaseOfLoaded(agent: Agent) {
   const run = agent.run
   return run === undefined ? 'completed' : phaseOf(run.snapshot)
-}
-
-/** Prompt and tools of a run that was prepared before: the very bytes, from the session's blobs. */
-async function restorePrepared(session: Session, { agent, log }: Loaded): Promise<void> {
-  const events: AgentEvent[] = log.events.map(({ event }) => event)
-  const runStart = events.findLastIndex((event) => event.type === 'run.started')
-  const prepared = events.slice(runStart).findLast((event) => event.type === 'agent.prepared')
-  if (prepared?.type !== 'agent.prepared') return
-  agent.prepared = {
-    system: await session.blobs.get(prepared.system),
-    tools: JSON.parse(await session.blobs.get(prepared.tools)),
-  }
 }

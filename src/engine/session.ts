@@ -100,7 +100,7 @@ export class Session {
   ): Promise<void> {
     const started: AgentEventOf<'run.started'> = {
       type: 'run.started',
-      run: agent.runNumber + 1,
+      run: (birth?.base?.run ?? agent.runNumber) + 1,
       machine: MACHINE_VERSION,
       content,
       origin: options.from === undefined ? { from: 'user' } : { from: 'agent', agentId: options.from.id },
@@ -171,7 +171,11 @@ export class Session {
    */
   async spawn(parent: Agent, childId: AgentId, plan: SpawnPlan, call: SpawnCall): Promise<Agent> {
     const child = this.#live.get(childId) ?? this.reserve(parent, childId)
-    if (child.runNumber > 0) return child
+    if (child.runNumber > 0) {
+      // A crash may have come between its birth and this.
+      this.#describe(child.birth)
+      return child
+    }
     const birth: AgentEventOf<'agent.spawned'> = {
       type: 'agent.spawned',
       agentId: childId,

@@ -28,6 +28,8 @@ import { UPCASTERS } from './upcast.ts'
 export interface DecoderOptions {
   /** Where the log stands before the first line that is pushed. Default: at its beginning. */
   readonly cursor?: LogCursor
+  /** Byte that the first line begins with. Default 0. */
+  readonly offset?: number
   readonly upcasters?: UpcasterTable
 }
 
@@ -57,6 +59,7 @@ interface OpenReply extends Span {
   readonly blocks: readonly ContentBlock[]
   readonly safe: readonly boolean[]
   readonly lines: readonly string[]
+  readonly parents: readonly (string | null)[]
 }
 
 /** Makes a decoder for one log. */
@@ -68,7 +71,7 @@ export function createDecoder(options: DecoderOptions = {}): Decoder {
   let reply: OpenReply | undefined
   let held: Placed | undefined
   /** Offset behind the last line that had its place. */
-  let placedUpTo = 0
+  let placedUpTo = options.offset ?? 0
   let items: LogItem[] = []
 
   const damage = (reason: DamageReason, detail: string, { from, to }: Span, missing: number): void => {
@@ -103,13 +106,20 @@ export function createDecoder(options: DecoderOptions = {}): Decoder {
     else {
       const { event } = checked
       const ownLine = typeof source.uuid === 'string' ? [source.uuid] : []
+      const ownParent = typeof source.parentUuid === 'string' ? source.parentUuid : null
       const recorded: Recorded = {
         seq: reply?.seq ?? at.seq,
         at: Date.parse(source.timestamp),
         event,
         lines: reply?.lines ?? ownLine,
       }
-      items.push({ kind: 'event', recorded, from: reply?.from ?? at.from, to: at.to })
+      items.push({
+        kind: 'event',
+        recorded,
+        parents: reply?.parents ?? ownLine.map(() => ownParent),
+        from: reply?.from ?? at.from,
+        to: at.to,
+      })
       cursor = cursorAfter(cursor, recorded)
       reply = undefined
       if (event.type === 'agent.spawned') agentId = event.agentId
@@ -129,6 +139,7 @@ export function createDecoder(options: DecoderOptions = {}): Decoder {
       blocks: [...(reply?.blocks ?? []), ...line.message.content],
       safe: [...(reply?.safe ?? []), line.troupe?.safe === true],
       lines: [...(reply?.lines ?? []), line.uuid],
+      parents: [...(reply?.parents ?? []), line.parentUuid],
       from: reply?.from ?? at.from,
       to: at.to,
     }

@@ -111,7 +111,10 @@ export function createFileStorage(options: FileStorageOptions): Storage {
     stat: (path) => {
       try {
         const stats = nodeFs.statSync(path, { throwIfNoEntry: false })
-        return stats === undefined ? undefined : { bytes: stats.size, modifiedAt: stats.mtimeMs }
+        if (stats === undefined) return undefined
+        // Not its birth: where a file system keeps none, Node gives the time of the last change.
+        const identity = `${stats.dev}:${stats.ino}`
+        return { bytes: stats.size, modifiedAt: stats.mtimeMs, identity }
       } catch (error) {
         if (errnoOf(error) === 'ENOTDIR') return undefined
         throw toStorageError(error, path, 'looking at')

@@ -11,6 +11,8 @@ export interface Span {
 export interface EventItem extends Span {
   readonly kind: 'event'
   readonly recorded: Recorded
+  /** The `parentUuid` of each of its conversation lines. */
+  readonly parents: readonly (string | null)[]
 }
 
 /** A line that is whole and not ours to understand: another program's, or a newer version's. Folds skip it. */

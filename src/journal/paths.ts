@@ -30,6 +30,9 @@ export function projectFolder(home: string, projectPath: string): string {
   return join(home, 'projects', projectSlug(projectPath))
 }
 
+/** Which of the two snapshot files of a log. */
+export type SnapshotSlot = 0 | 1
+
 /** The files of one session. All absolute if `home` is. */
 export interface SessionPaths {
   /** `projects/<slug>`: the sessions of the project. */
@@ -45,6 +48,8 @@ export interface SessionPaths {
   blob(hash: BlobHash): string
   /** Derived files; may be deleted at any time. */
   readonly snapshots: string
+  /** Two files per log, written in turn: a torn one leaves the one before. */
+  snapshot(agent: AgentId | 'root', slot: SnapshotSlot): string
   readonly lock: string
 }
 
@@ -62,6 +67,8 @@ export function sessionPaths(home: string, projectPath: string, sessionId: Sessi
     agentMeta: (agentId) => join(subagents, `agent-${agentId}.meta.json`),
     blob: (hash) => join(sessionFolder, 'blobs', hash),
     snapshots: join(sessionFolder, 'snapshots'),
+    snapshot: (agent, slot) =>
+      join(sessionFolder, 'snapshots', `${agent === 'root' ? agent : `agent-${agent}`}.${slot}`),
     lock: join(sessionFolder, 'lock'),
   }
 }

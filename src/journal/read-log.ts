@@ -22,6 +22,8 @@ export const MAX_LINE_BYTES = 64 * 1024 * 1024
 export interface ReadOptions extends DecoderOptions {
   /** Byte to start at: the beginning of a line, where the log stands at `cursor`. Default 0. */
   readonly offset?: number
+  /** Byte to stop at: right behind a line. Default: the end of the file. */
+  readonly until?: number
   readonly maxLineBytes?: number
 }
 
@@ -31,7 +33,40 @@ export async function* readLog(
   path: string,
   options: ReadOptions = {},
 ): AsyncGenerator<LogItem> {
-  yield* read(storage, path, options, createDecoder(options))
+  yield* createLogReader(storage, path, options).items
+}
+
+/** A log that is being read, item by item. */
+export interface LogReader {
+  /** What is in it, in order. Can be read once. Throws as {@link readLog} does. */
+  readonly items: AsyncGenerator<LogItem, void, void>
+  /** Where the log stands after the items that were read; after the last one, where writing goes on. */
+  readonly cursor: LogCursor
+  /** Who wrote its last conversation line so far; undefined when there was none. */
+  readonly identity: LogIdentity | undefined
+  /**
+   * After the last item: byte that the next line will begin with. That is the end of the file, or one more where its
+   * last line lacks a line feed, which the next append puts there first.
+   */
+  readonly nextLineAt: number
+}
+
+/** Reads a log for somebody who wants to know where it ends, too. */
+export function createLogReader(storage: Storage, path: string, options: ReadOptions = {}): LogReader {
+  const decoder = createDecoder(options)
+  const end = { at: options.offset ?? 0 }
+  return {
+    items: read(storage, path, options, decoder, end),
+    get cursor() {
+      return decoder.cursor
+    },
+    get identity() {
+      return decoder.identity
+    },
+    get nextLineAt() {
+      return end.at
+    },
+  }
 }
 
 /** A log, read to its end. */
@@ -52,13 +87,13 @@ export interface LoadedLog {
 
 /** Reads a whole log for a resume. Throws as {@link readLog} does. */
 export async function loadLog(storage: Storage, path: string, options: ReadOptions = {}): Promise<LoadedLog> {
-  const decoder = createDecoder(options)
+  const reader = createLogReader(storage, path, options)
   const events: Recorded[] = []
   const damage: DamageItem[] = []
   let torn: TornItem | undefined
   let abandoned = 0
   let foreign = 0
-  for await (const item of read(storage, path, options, decoder)) {
+  for await (const item of reader.items) {
     switch (item.kind) {
       case 'event':
         events.push(item.recorded)
@@ -77,17 +112,20 @@ export async function loadLog(storage: Storage, path: string, options: ReadOptio
         break
     }
   }
-  return { events, cursor: decoder.cursor, damage, torn, abandoned, foreign, identity: decoder.identity }
+  return { events, cursor: reader.cursor, damage, torn, abandoned, foreign, identity: reader.identity }
 }
 
 async function* read(
   storage: Storage,
   path: string,
-  { offset = 0, maxLineBytes = MAX_LINE_BYTES }: ReadOptions,
+  { offset = 0, until = Number.POSITIVE_INFINITY, maxLineBytes = MAX_LINE_BYTES }: ReadOptions,
   decoder: Decoder,
-): AsyncGenerator<LogItem> {
+  end: { at: number },
+): AsyncGenerator<LogItem, void, void> {
   let torn: TornItem | undefined
   for await (const line of splitLines(storage.read(path, offset), maxLineBytes, offset)) {
+    if (line.from >= until) break
+    end.at = line.terminated ? line.to : line.to + 1
     if (!line.terminated && !isWhole(line)) torn = { kind: 'torn', from: line.from, to: line.to }
     else yield* decodeLine(decoder, line, maxLineBytes)
   }

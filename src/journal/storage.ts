@@ -28,6 +28,11 @@ export interface FileStat {
   readonly bytes: number
   /** Milliseconds since the epoch. */
   readonly modifiedAt: number
+  /**
+   * Which file it is, whatever its name: another one after it was replaced, the same after an append. Absent where a
+   * storage cannot tell.
+   */
+  readonly identity?: string
 }
 
 export interface Storage {

@@ -3,8 +3,8 @@
  * disk, and resumed until it is done. `TROUPE_CRASHES` sets how many kills there are, `TROUPE_CRASH_SEED` the seed of
  * the moments (the rest of the timing is the machine's).
  */
-import { randomInt } from 'node:crypto'
-import { existsSync, readFileSync } from 'node:fs'
+import { createHash, randomInt } from 'node:crypto'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -48,14 +48,12 @@ function playOf(ledger: string): Play {
   }
 }
 
-/** Numbers in [0, 1) that a seed decides (Mulberry32). */
+/** Numbers in [0, 1) that a seed decides. */
 function randomFrom(seed: number): () => number {
-  let state = seed
+  let count = 0
   return () => {
-    state = (state + 0x6d2b79f5) | 0
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
+    count += 1
+    return createHash('sha256').update(`${seed} ${count}`).digest().readUInt32BE() / 2 ** 32
   }
 }
 
@@ -129,6 +127,7 @@ function expectEffectsOnce(stage: Stage, logs: readonly AgentLog[]): number {
       missing += 1 - times
     } else expect(ended?.outcome, `${name} ${JSON.stringify(input)} is not lost`).toBe('ok')
   }
+  expect(readdirSync(stage.project), 'half a file is nowhere').toEqual(CHILDREN.map((child) => `${child}.txt`))
   for (const child of CHILDREN) {
     expect(keyed.get(child), `the keyed line of ${child} is there once`).toBe(1)
     expect(readFileSync(path.join(stage.project, `${child}.txt`), 'utf8')).toBe(child)

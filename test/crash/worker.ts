@@ -64,6 +64,7 @@ async function live(): Promise<Report> {
     storage: killAt?.at === 'append' ? dyingStorage(storage, killAt) : storage,
     tools: [...standardTools(), putTool],
     permissions: { mode: 'bypassPermissions', deny: orders.deny ?? [] },
+    ...(orders.depth !== undefined && { limits: { depth: orders.depth } }),
     // Commands of these tests trap no signal, or trap it for good.
     processes: createLocalProcessRunner({ clock: systemClock, graceMs: 100 }),
   })

@@ -25,7 +25,14 @@ describe('the guide to errors', () => {
     expect([...codes].filter((code) => !documented.includes(code))).toEqual([])
     // Guards against a reader that finds nothing: one of each way to write a code down.
     expect([...codes]).toEqual(
-      expect.arrayContaining(['bad-rule', 'journal-full', 'depth-limit', 'impossible-event', 'refused', 'defect']),
+      expect.arrayContaining([
+        'bad-rule',
+        'journal-full',
+        'depth-limit',
+        'impossible-event',
+        'refused',
+        'defect',
+      ]),
     )
   })
 
@@ -41,7 +48,9 @@ describe('the guide to errors', () => {
 
   it('says under each heading what happened and what to do', () => {
     const sections = guide.split(/^##+ /m).filter((section) => section.startsWith('`'))
-    const empty = sections.filter((section) => (section.split('\n').slice(1).join(' ').match(/\w+/g)?.length ?? 0) < 8)
+    const empty = sections.filter(
+      (section) => (section.split('\n').slice(1).join(' ').match(/\w+/g)?.length ?? 0) < 8,
+    )
     expect(empty).toEqual([])
   })
 
@@ -87,10 +96,12 @@ function readSources(): { readonly codes: ReadonlySet<string>; readonly usedLite
 /** The codes that are written down at a node: `code: 'x'`, `readonly code = 'x'`, `readonly code: 'x' | 'y'`, a fallback. */
 function codesAt(node: ts.Node): readonly string[] {
   const isCode = (name: ts.Node) => ts.isIdentifier(name) && name.text === 'code'
-  const textOf = (value: ts.Node | undefined) => (value !== undefined && ts.isStringLiteral(value) ? [value.text] : [])
+  const textOf = (value: ts.Node | undefined) =>
+    value !== undefined && ts.isStringLiteral(value) ? [value.text] : []
   if (ts.isPropertyAssignment(node) && isCode(node.name)) return textOf(node.initializer)
   if (ts.isPropertyDeclaration(node) && isCode(node.name)) return textOf(node.initializer)
-  if (ts.isPropertySignature(node) && isCode(node.name) && node.type !== undefined) return membersOf(node.type, new Map())
+  if (ts.isPropertySignature(node) && isCode(node.name) && node.type !== undefined)
+    return membersOf(node.type, new Map())
   if (ts.isCallExpression(node) && ts.isIdentifier(node.expression) && node.expression.text === 'codeOf') {
     return textOf(node.arguments[1])
   }
@@ -112,6 +123,7 @@ function membersOf(type: ts.TypeNode, aliases: ReadonlyMap<string, ts.TypeNode>)
 function resolved(type: ts.TypeNode, aliases: ReadonlyMap<string, ts.TypeNode>): ts.TypeNode {
   if (!ts.isTypeReferenceNode(type) || !ts.isIdentifier(type.typeName)) return type
   const found = aliases.get(type.typeName.text)
-  if (found === undefined) throw new Error(`the type ${type.typeName.text} is declared in no source that was read`)
+  if (found === undefined)
+    throw new Error(`the type ${type.typeName.text} is declared in no source that was read`)
   return found
 }

@@ -142,4 +142,21 @@ describe('run actor', () => {
     actor.apply(KILL)
     expect(story).toEqual(['+runCall', '-runCall', '+drain'])
   })
+
+  it('tells inspectors of itself when it is announced or started, once, and of a step when it is applied', () => {
+    const { machine } = spiedMachine()
+    const told: string[] = []
+    const actor = RunActor.begin(machine, { agentId, run: 1 }, fail, (event) => {
+      if (event.type === '@xstate.actor') told.push('src' in event.actorRef ? String(event.actorRef.src) : '')
+      if (event.type === '@xstate.event') told.push(event.event.type)
+    })
+    expect(told).toEqual([])
+    actor.announce()
+    actor.start()
+    expect(told).toEqual([expect.anything(), 'xstate.init'])
+    actor.stage(STARTED)
+    expect(told).toHaveLength(2)
+    actor.apply(STARTED)
+    expect(told.slice(2)).toEqual(['run.started', 'prepare', 'xstate.init'])
+  })
 })

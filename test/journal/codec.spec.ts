@@ -37,7 +37,8 @@ describe('an event and its lines', () => {
         const decoder = createDecoder({ cursor })
         const { items, cursor: read } = readText(text, decoder)
         expect(items).toHaveLength(1)
-        expect(items[0]).toEqual({ kind: 'event', recorded, from: 0, to: Buffer.byteLength(text) })
+        const parents = recorded.lines.map((_, i) => recorded.lines[i - 1] ?? null)
+        expect(items[0]).toEqual({ kind: 'event', recorded, parents, from: 0, to: Buffer.byteLength(text) })
         expect(read).toEqual(after)
         expect(recorded).toMatchObject({ seq: 7, at })
         // And what is recorded is what was handed in.

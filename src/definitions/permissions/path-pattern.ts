@@ -79,7 +79,13 @@ function matchesElement(element: Element, name: string, kind: RuleKind): boolean
   const { glob } = element
   if (matchesWildcard(glob, name)) return true
   // `[…]` is a folder's name in many projects. To a deny rule it may also be a set of characters.
-  return kind === 'deny' && glob.includes('[') && matchesWildcard(glob.replaceAll(/\[[^\]]*\]/gu, '?'), name)
+  return kind === 'deny' && glob.includes('[') && matchesWildcard(setsAsOne(glob), name)
+}
+
+/** `[…]` as `?`. Looks no further than the last bracket: a search from each of many `[` to the end is quadratic. */
+function setsAsOne(glob: string): string {
+  const end = glob.lastIndexOf(']') + 1
+  return glob.slice(0, end).replaceAll(/\[[^\]]*\]/gu, '?') + glob.slice(end)
 }
 
 /** Deny rules see through what file systems that ignore case, or normalise names, see through. */
@@ -103,7 +109,8 @@ function bracesExpanded(pattern: string): readonly string[] | undefined {
   while (open.length > 0) {
     if (open.length + done.length > 256) return undefined
     open = open.flatMap((text) => {
-      const braces = /\{(?<choices>[^{}]*,[^{}]*)\}/u.exec(text)
+      // Up to the first comma without commas: the other way round, many of them would be tried one after the other.
+      const braces = /\{(?<choices>[^{},]*,[^{}]*)\}/u.exec(text)
       if (braces === null) {
         done.push(text)
         return []

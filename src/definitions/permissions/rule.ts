@@ -70,7 +70,12 @@ export function parseRules(
 ): { readonly rules: readonly PermissionRule[]; readonly diagnostics: readonly Diagnostic[] } {
   const rules: PermissionRule[] = []
   const diagnostics: Diagnostic[] = []
-  const say = (severity: Diagnostic['severity'], code: Diagnostic['code'], text: string, problem: string): void => {
+  const say = (
+    severity: Diagnostic['severity'],
+    code: Diagnostic['code'],
+    text: string,
+    problem: string,
+  ): void => {
     const message = `The ${options.kind} rule "${text.trim()}" (${options.source}): ${problem}.`
     diagnostics.push({ severity, code, message })
   }

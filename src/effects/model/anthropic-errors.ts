@@ -53,7 +53,9 @@ export function errorFromAnswer(
 /** The error for an `error` event in the middle of a stream. A type that is not known is worth another attempt. */
 export function errorFromEvent(event: Readonly<Record<string, unknown>>): ModelError {
   const { type, message } = errorOfBody(event)
-  const known = (type === undefined ? undefined : BY_TYPE[type]) ?? { code: 'server', retryable: true }
+  // Only its own entries: a server may name anything, `constructor` too.
+  const own = type !== undefined && Object.hasOwn(BY_TYPE, type) ? BY_TYPE[type] : undefined
+  const known = own ?? { code: 'server', retryable: true }
   return new ModelError(
     known.code,
     `the server ended the stream with ${type ?? 'an error'}: ${message ?? 'no message'}`,

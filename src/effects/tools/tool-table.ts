@@ -45,20 +45,31 @@ export function createToolTable(tools: readonly Tool[]): ToolTable {
     )
   }
 
+  const parse = (name: string, input: unknown): ParsedCall => {
+    const tool = find(name)
+    if (!tool)
+      return { ok: false, message: `There is no tool ${name}. Available: ${names.join(', ') || 'none'}.` }
+    const parsed = tool.inputSchema.safeParse(input)
+    if (parsed.success) return { ok: true, tool, input: parsed.data }
+    return {
+      ok: false,
+      message: `${tool.name} was not called. ${explainIssues(parsed.error.issues, input)}`,
+    }
+  }
+  /** A call is looked at when its reply comes and again when it runs; inputs are never changed in between. */
+  const known = new WeakMap<object, { readonly name: string; readonly call: ParsedCall }>()
+
   return {
     tools,
     find,
     definitions: () => definitions,
     parseCall(name, input) {
-      const tool = find(name)
-      if (!tool)
-        return { ok: false, message: `There is no tool ${name}. Available: ${names.join(', ') || 'none'}.` }
-      const parsed = tool.inputSchema.safeParse(input)
-      if (parsed.success) return { ok: true, tool, input: parsed.data }
-      return {
-        ok: false,
-        message: `${tool.name} was not called. ${explainIssues(parsed.error.issues, input)}`,
-      }
+      if (typeof input !== 'object' || input === null) return parse(name, input)
+      const before = known.get(input)
+      if (before?.name === name) return before.call
+      const call = parse(name, input)
+      known.set(input, { name, call })
+      return call
     },
   }
 }

@@ -10,6 +10,8 @@
 import type { AgentInput } from '../../definitions/agent-tool.ts'
 import { agentResultContent, agentStructuredResult } from '../../definitions/report.ts'
 import type { AgentEventOf } from '../../machines/agent/events.ts'
+import type { ToolUseBlock } from '../../machines/agent/messages.ts'
+import type { CallId } from '../../machines/ids.ts'
 import type { Agent, EndedRun } from '../agent.ts'
 import type { EngineCore } from '../core.ts'
 import { failedResult } from './results.ts'
@@ -43,12 +45,27 @@ export async function delegate(core: EngineCore, call: Call, input: AgentInput):
     toolUseId: block.id,
     prompt: input.prompt,
   })
-  const end = await endOf(spawned, agent, signal)
-  // A child that had ended before a restart was opened only for its result.
-  session.forget(spawned.id)
-  agent.addApiTime(end.apiDurationMs)
-  agent.addDenials(end.denials)
-  return delivered(call, input, spawned, end)
+  return delivered(agent, call, spawned, await endOf(spawned, agent, signal))
+}
+
+/**
+ * The result of a call whose child was left behind, for a parent that came to its own end before a restart. Brings
+ * the child to the end that it was told of. Undefined when there is no end to deliver: the child has never run, or it
+ * is none that was read back.
+ */
+export async function deliverLeftChild(
+  agent: Agent,
+  callId: CallId,
+  block: ToolUseBlock,
+  child: Agent,
+): Promise<CallEnded | undefined> {
+  if (child.isStarted) return undefined
+  if (child.runNumber === 0) {
+    agent.session.forget(child.id)
+    return undefined
+  }
+  child.restart()
+  return delivered(agent, { callId, block }, child, await child.ended())
 }
 
 async function endOf(child: Agent, parent: Agent, signal: AbortSignal): Promise<EndedRun> {
@@ -67,14 +84,23 @@ async function endOf(child: Agent, parent: Agent, signal: AbortSignal): Promise<
   }
 }
 
-function delivered({ callId, block }: Call, input: AgentInput, child: Agent, end: EndedRun): CallEnded {
+function delivered(
+  agent: Agent,
+  { callId, block }: Pick<Call, 'callId' | 'block'>,
+  child: Agent,
+  end: EndedRun,
+): CallEnded {
   const { ended } = end
+  // A child that had ended before a restart was opened only for its result.
+  agent.session.forget(child.id)
+  agent.addApiTime(end.apiDurationMs)
+  agent.addDenials(end.denials)
   const { plan } = child.birth
   const key = { agentId: child.id, run: ended.run }
   const facts = {
     agentId: child.id,
     agentType: plan.agentType,
-    prompt: input.prompt,
+    prompt: promptOf(block.input),
     text: end.text,
     outcome: ended.outcome,
     usage: ended.usage,
@@ -107,6 +133,12 @@ function delivered({ callId, block }: Call, input: AgentInput, child: Agent, end
         delivered: key,
       }
   }
+}
+
+/** From the call as the log has it: after a restart its schema may be another one. */
+function promptOf(input: unknown): string {
+  const hasPrompt = typeof input === 'object' && input !== null && 'prompt' in input
+  return hasPrompt && typeof input.prompt === 'string' ? input.prompt : ''
 }
 
 function endedBadly(child: Agent, { outcome }: AgentEventOf<'agent.ended'>): string {

@@ -7,6 +7,7 @@ import type { EffectInput } from '../../machines/agent/machine.ts'
 import type { Agent } from '../agent.ts'
 import type { EngineCore } from '../core.ts'
 import type { Effect } from '../effect-logic.ts'
+import { deliverLeftChild } from './delegate.ts'
 import { interruptedResult } from './results.ts'
 
 export function drain(core: EngineCore): Effect<EffectInput> {
@@ -16,13 +17,21 @@ export function drain(core: EngineCore): Effect<EffectInput> {
     if (agent.hasRunProcesses) await core.processes.endSurvivors([], [agent.id])
     const context = agent.run?.snapshot.context
     if (context === undefined) return []
-    const unanswered = context.calls.map((call) => closeCall(agent, call))
+    const unanswered = await Promise.all(context.calls.map((call) => closeCall(core, agent, call)))
     return [...unanswered, endOf(context, Math.round(agent.elapsedMs))]
   }
 }
 
 /** No call is left open: one that got no result of its own is told as interrupted. */
-function closeCall(agent: Agent, { callId, name }: OpenCall): AgentEventOf<'call.ended'> {
-  const toolUseId = agent.conversation.toolUse(callId)?.id ?? callId
-  return interruptedResult(callId, toolUseId, name, agent.ledger.get(callId) !== undefined)
+async function closeCall(
+  core: EngineCore,
+  agent: Agent,
+  { callId, name }: OpenCall,
+): Promise<AgentEventOf<'call.ended'>> {
+  const block = agent.toolUse(callId)
+  const started = agent.ledger.get(callId)?.started
+  const child = started?.child && core.agents.get(started.child.agentId)
+  // Only after a restart: the call's own effect delivers its child before it ends.
+  const delivery = block && child && (await deliverLeftChild(agent, callId, block, child))
+  return delivery ?? interruptedResult(callId, block?.id ?? callId, name, started !== undefined)
 }

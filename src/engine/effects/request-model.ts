@@ -13,6 +13,8 @@ export function requestModel(core: EngineCore): Effect<EffectInput> {
     const { prepared } = agent
     if (prepared === undefined) throw new Error('a request was made before the run was prepared')
     const model = agent.birth.plan.model.value
+    const messages = await agent.requestMessages(model)
+    signal.throwIfAborted()
     const startedAt = core.clock.now()
     try {
       const { reply, requestId } = await collect(
@@ -21,7 +23,7 @@ export function requestModel(core: EngineCore): Effect<EffectInput> {
             model,
             system: prepared.system,
             tools: prepared.tools,
-            messages: agent.requestMessages(model),
+            messages,
             maxTokens: core.maxTokens,
             source: agent.requestSource,
           },

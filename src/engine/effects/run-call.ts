@@ -38,9 +38,13 @@ export interface Call {
 
 export function runCall(core: EngineCore): Effect<CallInput> {
   return async ({ agent, input: { callId }, signal }) => {
-    const block = agent.conversation.toolUse(callId)
-    if (block === undefined) throw new Error(`call ${callId} is not in the conversation of agent ${agent.id}`)
+    const block = agent.toolUse(callId)
     const started = agent.ledger.get(callId)?.started
+    if (block === undefined) {
+      // Over accepted damage only: its result is lost, and the model has spoken since, as if it were interrupted.
+      const name = agent.run?.snapshot.context.calls.find((call) => call.callId === callId)?.name ?? 'tool'
+      return [interruptedResult(callId, callId, name, started !== undefined)]
+    }
     return [await resultOf(core, { agent, callId, block, signal, started })]
   }
 }
@@ -63,15 +67,16 @@ async function resultOf(core: EngineCore, call: Call): Promise<CallEnded> {
     )
   }
   const parsed = core.tools.parseCall(block.name, block.input)
-  if (!parsed.ok) return failedResult(callId, block.id, parsed.message)
-  const { tool, input } = parsed
-  if (started !== undefined && tool.resume === 'interrupt') {
+  // After a restart with other tools: what was started may have run, whoever can be asked about it now.
+  if (started !== undefined && (!parsed.ok || parsed.tool.resume === 'interrupt')) {
     return interruptedResult(callId, block.id, block.name, true)
   }
-  if (!agent.mayUse(tool.name)) {
-    return failedResult(callId, block.id, `This agent has no tool ${tool.name}.`, 'denied')
-  }
+  if (!parsed.ok) return failedResult(callId, block.id, parsed.message)
+  const { tool, input } = parsed
   if (started === undefined) {
+    if (!agent.mayUse(tool.name)) {
+      return failedResult(callId, block.id, `This agent has no tool ${tool.name}.`, 'denied')
+    }
     const refusal = await permissionFor(core, agent, tool, input)
     if (refusal !== undefined) return failedResult(callId, block.id, refusal, 'denied')
   }

@@ -57,6 +57,27 @@ export type SpawnPlan = z.infer<typeof SpawnPlan>
 
 // ── the agent ────────────────────────────────────────────────────────────────────────────────────────────
 
+/**
+ * What a branch shares with the log that it goes on from. Shared lines are read where they are, never copied, so the
+ * base has to stay as it was up to there.
+ */
+export const Base = z.looseObject({
+  /** Session that the shared lines are of; as its own program names it. */
+  sessionId: z.string(),
+  path: z.string(),
+  /** Who wrote the base: us, or Claude Code. */
+  format: z.enum(['troupe', 'claude-code']),
+  /** Position of the last shared line. */
+  seq: z.number().int().nonnegative(),
+  /** The run that was on there, or was last; 0 before the first. The branch counts on from it. */
+  run: z.number().int().nonnegative(),
+  /** Id of the last shared line, where the base has no positions of its own. */
+  line: z.string().optional(),
+  /** SHA-256 of the last shared line (of all lines of a reply), without the line feed at its end. */
+  hash: BlobHash,
+})
+export type Base = z.infer<typeof Base>
+
 /** First line of every log: who this agent is, each value with the rule that decided it. */
 export const AgentSpawned = z.looseObject({
   type: z.literal('agent.spawned'),
@@ -64,6 +85,8 @@ export const AgentSpawned = z.looseObject({
   depth: z.number().int().nonnegative(),
   parent: z.looseObject({ agentId: AgentId, callId: CallId, toolUseId: z.string() }).optional(),
   plan: SpawnPlan,
+  /** Only for the root of a branched session: what comes before its first line. */
+  base: Base.optional(),
   /** Root only: values in force for the session (feature gates, rules of the host), so that a resume decides alike. */
   session: z.looseObject({}).optional(),
 })
@@ -101,6 +124,8 @@ export const RunResumed = z.looseObject({
   survivors: z.number().int().nonnegative().optional(),
   /** Damage in the log that the person accepted, as byte offsets. */
   acceptedDamage: z.array(z.object({ from: z.number().int(), to: z.number().int() })).optional(),
+  /** In what the agent is not who it was, in words. */
+  differences: z.array(z.string()).optional(),
 })
 
 /** What a run came to. Its `kind` decides the status. */

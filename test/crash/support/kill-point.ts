@@ -1,9 +1,11 @@
 /**
  * Where a worker kills itself: at a named moment, by the same signal that anyone else would send.
  */
-import { appendFileSync } from 'node:fs'
-import type { AgentEventType } from '../../../src/machines/agent/events.ts'
+import { appendFileSync, mkdirSync } from 'node:fs'
+import { dirname } from 'node:path'
+import type { Span } from '../../../src/journal/log-items.ts'
 import type { Append, Storage } from '../../../src/journal/storage.ts'
+import type { AgentEventType } from '../../../src/machines/agent/events.ts'
 
 /** A moment in the life of an engine. */
 export type KillPoint =
@@ -32,21 +34,33 @@ export function die(): never {
   throw new Error('a process outlived its SIGKILL')
 }
 
+/** The event that an append is found by: the `nth` (from 1, the default) of its type in such a log. */
+export type Landmark = Pick<AppendPoint, 'event' | 'of' | 'nth'>
+
+/** Recognises the append of a landmark. Gives the byte offsets of the event's line in it, its line feed left out. */
+export function findLandmark({ event, of, nth = 1 }: Landmark): (append: Append) => Span | undefined {
+  let seen = 0
+  return (append) => {
+    if (isChildLog(append.path) !== (of === 'child')) return undefined
+    const line = lineOf(append, event)
+    if (line !== undefined) seen += 1
+    return seen === nth ? line : undefined
+  }
+}
+
 /** A storage under which the process dies at the given point. */
 export function dyingStorage(storage: Storage, point: AppendPoint): Storage {
-  let seen = 0
+  const find = findLandmark(point)
   return {
     ...storage,
     append: (batch) => {
       const [first] = batch
-      if (first === undefined || isChildLog(first.path) !== (point.of === 'child')) return storage.append(batch)
-      const line = lineOf(first, point.event)
-      if (line === undefined) return storage.append(batch)
-      seen += 1
-      if (seen < (point.nth ?? 1)) return storage.append(batch)
+      const line = first && find(first)
+      if (first === undefined || line === undefined) return storage.append(batch)
       if (point.when === 'before') die()
       if (point.when === 'after') return Promise.resolve(storage.append(batch)).then(die)
       const bytes = Buffer.from(first.text)
+      mkdirSync(dirname(first.path), { recursive: true })
       appendFileSync(first.path, bytes.subarray(0, Math.floor(line.from + (line.to - line.from) * point.when)))
       die()
     },
@@ -56,7 +70,7 @@ export function dyingStorage(storage: Storage, point: AppendPoint): Storage {
 const isChildLog = (path: string): boolean => path.includes('/subagents/')
 
 /** Byte offsets of the first line of the event in what is appended; the end is before its line feed. */
-function lineOf({ text }: Append, event: AgentEventType): { readonly from: number; readonly to: number } | undefined {
+function lineOf({ text }: Append, event: AgentEventType): Span | undefined {
   let from = 0
   for (const line of text.split('\n')) {
     const to = from + Buffer.byteLength(line)

@@ -27,6 +27,8 @@ export interface Orders {
   readonly life: number
   readonly killAt?: KillPoint
   readonly deny?: readonly string[]
+  /** How deep agents may nest; default as the engine's. */
+  readonly depth?: number
   readonly acceptDamage?: boolean
   readonly takeOver?: boolean
 }

@@ -41,6 +41,7 @@ export interface LifeOptions {
   readonly durability?: Orders['durability']
   readonly modelMs?: number
   readonly deny?: readonly string[]
+  readonly depth?: number
   readonly acceptDamage?: boolean
   readonly takeOver?: boolean
   readonly life?: number

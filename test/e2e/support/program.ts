@@ -22,7 +22,7 @@ export const REPO = path.resolve(import.meta.dirname, '../../..')
 export const CLI = path.join(REPO, 'dist/cli.js')
 
 /** Milliseconds after which a program that does not end is killed: no test waits so long for a good reason. */
-const PATIENCE_MS = 25_000
+const PATIENCE_MS = 60_000
 
 /** A variable set to undefined is taken away. */
 export type Variables = Readonly<Record<string, string | undefined>>
@@ -46,6 +46,8 @@ export interface StartOptions {
   readonly cwd?: string
   /** Default: nothing, as from `/dev/null`. */
   readonly stdin?: string
+  /** Default: who we are. */
+  readonly user?: { readonly uid?: number; readonly gid?: number }
 }
 
 /** A project, a home and a journal, gone when the test is over, with every process that was started in it. */
@@ -106,10 +108,11 @@ export function createPlace(files: Readonly<Record<string, string>> = {}): Place
 /** Starts Node with exactly these arguments, and of our environment only what any program needs. */
 export function startProgram(
   args: readonly string[],
-  { env = {}, cwd, stdin }: StartOptions & { readonly cwd: string },
+  { env = {}, cwd, stdin, user = {} }: StartOptions & { readonly cwd: string },
 ): Started {
   const child = spawn(process.execPath, args, {
     cwd,
+    ...user,
     env: { PATH: process.env['PATH'], LANG: 'C.UTF-8', ...env },
     stdio: [stdin === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'],
   })
@@ -149,12 +152,12 @@ export function filesBelow(folder: string, end = ''): string[] {
   }
 }
 
-/** Looks until there is something, or throws after ten seconds. For what another process does. */
+/** Looks until there is something, or throws after half a minute. For what another process does. */
 export async function until<T>(look: () => T | undefined | false, what: string): Promise<T> {
-  for (const giveUpAt = Date.now() + 10_000; ; await delay(10)) {
+  for (const giveUpAt = Date.now() + 30_000; ; await delay(10)) {
     const seen = look()
     if (seen !== undefined && seen !== false) return seen
-    if (Date.now() > giveUpAt) throw new Error(`waited ten seconds for ${what}, in vain`)
+    if (Date.now() > giveUpAt) throw new Error(`waited half a minute for ${what}, in vain`)
   }
 }
 

@@ -1,0 +1,128 @@
+/**
+ * The snapshots of one log: found when it is opened, written now and then.
+ *
+ *   W1  Writing is off the path of events: what is kept of the moment are references to values that never change, and
+ *       reading back, hashing and writing follow after the tick. One is written at a time; while it is, none is due.
+ *   W2  A failure is told and forgotten: a snapshot can be made again, and nobody waits for one but the close.
+ */
+import type { SnapshotSlot } from '../journal/paths.ts'
+import type { Program, Snapshot } from '../journal/snapshots.ts'
+import { discardSnapshots, findSnapshot, writeSnapshot } from '../journal/snapshots.ts'
+import { MACHINE_VERSION } from '../machines/agent/events.ts'
+import { agentMachine } from '../machines/agent/machine.ts'
+import type { AgentId } from '../machines/ids.ts'
+import type { EngineCore } from './core.ts'
+import { EngineError, messageOf } from './errors.ts'
+import type { ReadAgent } from './read-agent.ts'
+import { readAgent, readAgentFrom, UnusableSnapshot } from './read-agent.ts'
+import type { Session } from './session.ts'
+import { VERSION } from './version.ts'
+
+/** Events that have to be new for a snapshot at the close, as a part of those between two snapshots. */
+const WORTH_A_FILE = 1 / 20
+
+const PROGRAM: Program = { troupe: VERSION, machine: { id: agentMachine.id, version: MACHINE_VERSION } }
+
+export class AgentSnapshots {
+  readonly #core: EngineCore
+  readonly #session: Session
+  readonly #log: string
+  readonly #files: readonly [string, string]
+  readonly #agentId: AgentId | undefined
+  #next: SnapshotSlot = 0
+  #newEvents = 0
+  #writing: Promise<void> | undefined
+  #isOff = false
+
+  /** `agentId`: undefined for the root, whose file is found before anybody knows its id. */
+  constructor(core: EngineCore, session: Session, agentId: AgentId | undefined, log: string) {
+    this.#core = core
+    this.#session = session
+    this.#log = log
+    this.#agentId = agentId
+    const name = agentId ?? 'root'
+    this.#files = [session.paths.snapshot(name, 0), session.paths.snapshot(name, 1)]
+  }
+
+  /**
+   * Reads the log: from its newest snapshot that can be believed, or from its start when there is none or `fromStart`
+   * asks for it. Rejects as `readAgent` does.
+   */
+  async read(fromStart: boolean): Promise<ReadAgent> {
+    const read = fromStart ? undefined : await this.#readTail()
+    const found = read ?? (await readAgent(this.#core.storage, this.#log))
+    this.#newEvents = found.events
+    return found
+  }
+
+  async #readTail(): Promise<ReadAgent | undefined> {
+    const { storage } = this.#core
+    const { newest, rejected } = await findSnapshot(
+      storage,
+      { log: this.#log, snapshots: this.#files },
+      { program: PROGRAM, sessionId: this.#session.id, agentId: this.#agentId },
+    )
+    for (const why of rejected) this.#reject(why)
+    if (newest === undefined) return undefined
+    this.#next = newest.slot === 0 ? 1 : 0
+    try {
+      return await readAgentFrom(storage, this.#log, newest.snapshot)
+    } catch (error) {
+      if (!(error instanceof UnusableSnapshot || EngineError.is(error))) throw error
+      // A tail that makes no sense, too: it may be the snapshot that is wrong. If not, the whole log says so again.
+      this.#reject(`${this.#files[newest.slot]}: ${error.message}`)
+      return undefined
+    }
+  }
+
+  #reject(why: string): void {
+    this.#core.diagnose('snapshot-rejected', `the snapshot ${why}; the log is read from its start`)
+  }
+
+  /** Writes none any more: the log has losses that nobody has recorded as accepted. */
+  turnOff(): void {
+    this.#isOff = true
+  }
+
+  /** Counts an event. */
+  count(): void {
+    this.#newEvents += 1
+  }
+
+  /** Whether it is time for one. `closing`: there will be no better moment. */
+  isDue(closing: boolean): boolean {
+    const { snapshotEvery } = this.#core
+    const enough = closing ? Math.ceil(snapshotEvery * WORTH_A_FILE) : snapshotEvery
+    return !this.#isOff && this.#writing === undefined && this.#newEvents >= enough
+  }
+
+  /** Starts to write one. The parts of the snapshot must never change again. */
+  write(snapshot: Omit<Snapshot, 'program' | 'sessionId'>): void {
+    this.#newEvents = 0
+    const slot = this.#next
+    this.#next = slot === 0 ? 1 : 0
+    const paths = { log: this.#log, snapshot: this.#files[slot] }
+    const whole = { ...snapshot, program: PROGRAM, sessionId: this.#session.id }
+    this.#writing = writeSnapshot(this.#core.storage, paths, whole)
+      .catch((error: unknown) => this.#core.diagnose('snapshot-not-written', messageOf(error)))
+      .finally(() => {
+        this.#writing = undefined
+      })
+  }
+
+  /** Resolves when nothing is being written. */
+  async settled(): Promise<void> {
+    await this.#writing
+  }
+
+  /** Makes what is there worthless, and writes none any more. */
+  async discard(): Promise<void> {
+    this.#isOff = true
+    await this.#writing
+    try {
+      discardSnapshots(this.#core.storage, this.#files)
+    } catch (error) {
+      this.#core.diagnose('snapshot-not-written', messageOf(error))
+    }
+  }
+}

@@ -1,0 +1,285 @@
+/**
+ * What the engine makes of a log besides the run (the machine's) and the conversation: small, whatever the length of
+ * the log, and a value that JSON can hold.
+ *
+ *   G1  One fold, {@link LogDigest.push}, live and at a resume alike: the digest is a function of the log alone.
+ *   G2  `LogDigest.from(digest.value())` goes on as `digest` does. No content of the conversation is in the value: of
+ *       the two replies that may still be needed it has the place in the log.
+ */
+import { z } from 'zod'
+import type { SeenFilesRecord } from '../effects/tools/seen-files.ts'
+import { createSeenFiles } from '../effects/tools/seen-files.ts'
+import type { Span } from '../journal/log-items.ts'
+import { callIdsOf } from '../journal/projections/conversation.ts'
+import type { AgentEventOf, Recorded } from '../machines/agent/events.ts'
+import { AgentEnded, AgentPrepared, CallStarted, ProcessStarted, SeenFile } from '../machines/agent/events.ts'
+import type { ToolUseBlock } from '../machines/agent/messages.ts'
+import { isToolUse, textOf, Usage } from '../machines/agent/messages.ts'
+import { AgentId, CallId } from '../machines/ids.ts'
+import type { Denial } from './api.ts'
+import { CallLedger } from './call-ledger.ts'
+import type { RunClock } from './run-clock.ts'
+import { STOPPED_CLOCK, tick } from './run-clock.ts'
+import type { ModelUsage } from './tree-usage.ts'
+import { addModelUsage, modelUsageOf } from './tree-usage.ts'
+
+type Reply = AgentEventOf<'reply.received'>
+
+const Bytes = z.number().int().nonnegative()
+
+/** Where a reply stands in its log: its bytes, its first line, and the run that it belongs to. */
+export const ReplyPlace = z.strictObject({ from: Bytes, to: Bytes, seq: Bytes, run: Bytes })
+export type ReplyPlace = z.infer<typeof ReplyPlace>
+
+const DigestValueSchema = z.strictObject({
+  agentId: AgentId.optional(),
+  /** Started calls without a result. */
+  calls: z.array(z.strictObject({ started: CallStarted, processes: z.array(ProcessStarted) })),
+  /** Children of calls whose result is not the child's end. */
+  leftChildren: z.array(AgentId),
+  clock: z.strictObject({ before: z.number(), since: z.number().optional(), last: z.number() }),
+  modelUsage: z.record(z.string(), Usage),
+  /** Own calls that were refused in this run. */
+  denials: z.array(
+    z.strictObject({
+      agentId: AgentId,
+      callId: CallId,
+      toolName: z.string(),
+      toolUseId: z.string(),
+      toolInput: z.unknown().optional(),
+      reason: z.string(),
+    }),
+  ),
+  seen: z.array(SeenFile),
+  ended: AgentEnded.optional(),
+  prepared: AgentPrepared.optional(),
+  hasRunProcesses: z.boolean(),
+  isSuspended: z.boolean(),
+  acceptedDamage: z.array(z.strictObject({ from: z.number(), to: z.number() })),
+  run: Bytes,
+  lastReply: ReplyPlace.optional(),
+  report: ReplyPlace.optional(),
+  stopReason: z.string().optional(),
+})
+
+/** A digest as JSON can hold it. */
+export type DigestValue = z.infer<typeof DigestValueSchema>
+export const DigestValue: z.ZodType<DigestValue> = DigestValueSchema
+
+/** A reply and its place; the reply itself is there when somebody may need it. */
+interface Placed {
+  readonly place: ReplyPlace
+  readonly event: Reply | undefined
+}
+
+/** Replies that a value only knows the place of, read back from the log. */
+export interface ReadReplies {
+  readonly lastReply: Reply | undefined
+  readonly report: Reply | undefined
+}
+
+export class LogDigest {
+  readonly ledger = new CallLedger()
+  readonly seen: SeenFilesRecord = createSeenFiles()
+  #agentId: AgentId | undefined
+  #leftChildren: readonly AgentId[] = []
+  #clock: RunClock = STOPPED_CLOCK
+  #modelUsage: ModelUsage = {}
+  #denials: readonly Denial[] = []
+  #ended: AgentEventOf<'agent.ended'> | undefined
+  #prepared: AgentEventOf<'agent.prepared'> | undefined
+  #hasRunProcesses = false
+  #isSuspended = false
+  #acceptedDamage: readonly Span[] = []
+  #run = 0
+  #lastReply: Placed | undefined
+  #report: Placed | undefined
+  #stopReason: string | undefined
+
+  /** The digest that {@link value} was taken of. */
+  static from(value: DigestValue, replies: ReadReplies): LogDigest {
+    const digest = new LogDigest()
+    for (const { started, processes } of value.calls) {
+      for (const event of [started, ...processes]) digest.ledger.push({ event })
+    }
+    digest.#agentId = value.agentId
+    digest.seen.note(value.seen)
+    digest.#leftChildren = value.leftChildren
+    digest.#clock = { ...value.clock, since: value.clock.since }
+    digest.#modelUsage = value.modelUsage
+    digest.#denials = value.denials.map((denial) => ({ ...denial, toolInput: denial.toolInput }))
+    digest.#ended = value.ended
+    digest.#prepared = value.prepared
+    digest.#hasRunProcesses = value.hasRunProcesses
+    digest.#isSuspended = value.isSuspended
+    digest.#acceptedDamage = value.acceptedDamage
+    digest.#run = value.run
+    digest.#lastReply = value.lastReply && { place: value.lastReply, event: replies.lastReply }
+    digest.#report = value.report && { place: value.report, event: replies.report }
+    digest.#stopReason = value.stopReason
+    return digest
+  }
+
+  /** Takes the next event of the log. `span`: the bytes of its lines. */
+  push(recorded: Recorded, span: Span): void {
+    const { event } = recorded
+    this.#isSuspended = event.type === 'run.suspended'
+    switch (event.type) {
+      case 'agent.spawned':
+        this.#agentId = event.agentId
+        break
+      case 'run.started':
+        this.#run = event.run
+        this.#modelUsage = {}
+        this.#denials = []
+        this.#prepared = undefined
+        this.#report = undefined
+        break
+      case 'agent.prepared':
+        this.#prepared = event
+        break
+      case 'agent.ended':
+        this.#ended = event
+        break
+      case 'process.started':
+        this.#hasRunProcesses = true
+        break
+      case 'run.resumed':
+        if (event.acceptedDamage !== undefined)
+          this.#acceptedDamage = [...this.#acceptedDamage, ...event.acceptedDamage]
+        break
+      case 'reply.received':
+        this.#pushReply(event, span)
+        break
+      case 'call.ended':
+        this.#pushCallEnd(event)
+        break
+      default:
+    }
+    this.ledger.push(recorded)
+    this.#clock = tick(this.#clock, recorded)
+  }
+
+  #pushReply(event: Reply, { from, to }: Span): void {
+    const placed: Placed = { place: { from, to, seq: event.seq, run: this.#run }, event }
+    this.#lastReply = placed
+    if (textOf(event.reply.content) !== '') this.#report = placed
+    this.#stopReason = event.reply.stop_reason
+    this.#modelUsage = addModelUsage(this.#modelUsage, { [event.reply.model]: event.reply.usage })
+  }
+
+  #pushCallEnd(event: AgentEventOf<'call.ended'>): void {
+    if (event.files !== undefined) this.seen.note(event.files)
+    const child = this.ledger.get(event.callId)?.started.child
+    if (event.delivered !== undefined) {
+      this.#modelUsage = addModelUsage(this.#modelUsage, modelUsageOf(event.toolUseResult))
+    } else if (child !== undefined) {
+      this.#leftChildren = [...this.#leftChildren, child.agentId]
+    }
+    if (event.outcome === 'denied' && this.#agentId !== undefined) {
+      const block = this.toolUse(event.callId)
+      const denial: Denial = {
+        agentId: this.#agentId,
+        callId: event.callId,
+        toolName: block?.name ?? '',
+        toolUseId: event.result.tool_use_id,
+        toolInput: block?.input,
+        reason: typeof event.result.content === 'string' ? event.result.content : '',
+      }
+      this.addDenials([denial])
+    }
+  }
+
+  /** Remembers what was refused to a descendant, too: of this run, and not in this log. */
+  addDenials(denials: readonly Denial[]): void {
+    if (denials.length > 0) this.#denials = [...this.#denials, ...denials]
+  }
+
+  /** What a call of the last reply asks for, as the model wrote it. */
+  toolUse(callId: CallId): ToolUseBlock | undefined {
+    const event = this.#lastReply?.event
+    const index = event === undefined ? -1 : callIdsOf(event).indexOf(callId)
+    const block = event?.reply.content[index]
+    return block !== undefined && isToolUse(block) ? block : undefined
+  }
+
+  /** Children of calls whose result is not the child's end, oldest first. */
+  get leftChildren(): readonly AgentId[] {
+    return this.#leftChildren
+  }
+
+  get clock(): RunClock {
+    return this.#clock
+  }
+
+  /** Tokens of this run, own and delivered. */
+  get modelUsage(): ModelUsage {
+    return this.#modelUsage
+  }
+
+  get denials(): readonly Denial[] {
+    return this.#denials
+  }
+
+  /** The end of the last run that has ended. */
+  get ended(): AgentEventOf<'agent.ended'> | undefined {
+    return this.#ended
+  }
+
+  /** What the run that is on, or was last, is asked with. */
+  get prepared(): AgentEventOf<'agent.prepared'> | undefined {
+    return this.#prepared
+  }
+
+  get hasRunProcesses(): boolean {
+    return this.#hasRunProcesses
+  }
+
+  /** Whether the last event says that the run was switched off. */
+  get isSuspended(): boolean {
+    return this.#isSuspended
+  }
+
+  /** Damage that somebody has agreed to go on with. */
+  get acceptedDamage(): readonly Span[] {
+    return this.#acceptedDamage
+  }
+
+  /** The last reply of all, if it is at hand: after a snapshot only while calls of it are open. */
+  get lastReply(): Reply | undefined {
+    return this.#lastReply?.event
+  }
+
+  /** Text of the last reply of this run that has any; empty when none has. */
+  get reportText(): string {
+    return this.#report?.event === undefined ? '' : textOf(this.#report.event.reply.content)
+  }
+
+  /** Why the model stopped last. */
+  get stopReason(): string | undefined {
+    return this.#stopReason
+  }
+
+  /** The digest as a value, shared parts included: take its JSON, do not change it. Only what the log says is in it. */
+  value(): DigestValue {
+    const { before, since, last } = this.#clock
+    return {
+      ...(this.#agentId !== undefined && { agentId: this.#agentId }),
+      calls: this.ledger.open.map(({ started, processes }) => ({ started, processes: [...processes] })),
+      leftChildren: [...this.#leftChildren],
+      clock: { before, last, ...(since !== undefined && { since }) },
+      modelUsage: this.#modelUsage,
+      denials: this.#denials.filter((denial) => denial.agentId === this.#agentId),
+      seen: [...this.seen.files()],
+      ...(this.#ended !== undefined && { ended: this.#ended }),
+      ...(this.#prepared !== undefined && { prepared: this.#prepared }),
+      hasRunProcesses: this.#hasRunProcesses,
+      isSuspended: this.#isSuspended,
+      acceptedDamage: this.#acceptedDamage.map(({ from, to }) => ({ from, to })),
+      run: this.#run,
+      ...(this.#lastReply !== undefined && { lastReply: this.#lastReply.place }),
+      ...(this.#report !== undefined && { report: this.#report.place }),
+      ...(this.#stopReason !== undefined && { stopReason: this.#stopReason }),
+    }
+  }
+}

@@ -1,0 +1,36 @@
+/** Law 4: an end says what its events say, and leaves no call open. */
+import { isDeepStrictEqual } from 'node:util'
+import { addUsage, endOf } from '../../machines/agent/context.ts'
+import type { AgentEventOf } from '../../machines/agent/events.ts'
+import type { Law } from './law.ts'
+
+/** The numbers of an end against the run that it ends. */
+export function endsLaw(): Law {
+  return {
+    name: 'ends',
+    see: ({ recorded: { event }, before: { run } }) => {
+      if (event.type !== 'agent.ended' || run === undefined) return undefined
+      const folded = endOf(run.context, event.durationMs)
+      for (const key of ['run', 'status', 'turns', 'toolUses'] as const) {
+        if (event[key] !== folded[key])
+          return `its end says ${key} ${event[key]}, its events say ${folded[key]}`
+      }
+      const said = comparable(event)
+      const meant = comparable(folded)
+      for (const key of ['outcome', 'denials', 'usage', 'totalUsage'] as const) {
+        if (!isDeepStrictEqual(said[key], meant[key])) {
+          return `its end says ${key} ${JSON.stringify(said[key])}, its events say ${JSON.stringify(meant[key])}`
+        }
+      }
+      const [open] = run.context.calls
+      return open === undefined ? undefined : `it ends while call ${open.callId} (${open.name}) has no result`
+    },
+  }
+}
+
+const NO_TOKENS = { input_tokens: 0, output_tokens: 0 }
+
+/** The sums that every version writes alike: a count that is 0 may stand there or not. */
+function comparable({ outcome, denials, usage, totalUsage }: AgentEventOf<'agent.ended'>) {
+  return { outcome, denials, usage: addUsage(usage, NO_TOKENS), totalUsage: addUsage(totalUsage, NO_TOKENS) }
+}

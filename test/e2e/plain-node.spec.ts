@@ -1,0 +1,43 @@
+/** The built package as its users load it: in plain Node, with XState's production build. */
+import path from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { createPlace, REPO, startProgram } from './support/program.ts'
+
+const inRepo = async (args: readonly string[]) => {
+  await using place = createPlace()
+  const env = { HOME: place.home, TROUPE_HOME: place.troupeHome }
+  // From within the package its own name means itself, through the same exports that others see.
+  return await startProgram(args, { cwd: REPO, env }).finished
+}
+
+describe.concurrent('in plain Node', () => {
+  it('the package runs, replays, resumes and kills', async () => {
+    const suite = path.join(import.meta.dirname, 'plain/engine.test.mjs')
+    const { code, stdout, stderr } = await inRepo(['--test', '--test-reporter=tap', suite])
+    expect(stdout).not.toMatch(/^\s*not ok/m)
+    expect(code, `${stdout}\n${stderr}`).toBe(0)
+    expect(Number(/^# pass (\d+)$/m.exec(stdout)?.[1])).toBeGreaterThanOrEqual(5)
+  })
+
+  it.each(['troupe', 'troupe/testing'])(
+    'importing %s does nothing, and keeps no process alive',
+    async (name) => {
+      const probe = `
+      const seen = () => JSON.stringify({
+        globals: Object.getOwnPropertyNames(globalThis).sort(),
+        env: process.env,
+        handles: process.getActiveResourcesInfo().filter((kind) => kind === 'Timeout' || kind === 'Immediate'),
+        listeners: process.eventNames().map((event) => [String(event), process.listenerCount(event)]).sort(),
+        cwd: process.cwd(),
+      })
+      const before = seen()
+      await import('${name}')
+      const after = seen()
+      if (after !== before) throw new Error(before + ' became ' + after)
+      process.on('exit', (code) => process.stdout.write('exits by itself'))
+    `
+      const { code, stdout, stderr } = await inRepo(['--input-type=module', '--eval', probe])
+      expect([code, stdout, stderr]).toEqual([0, 'exits by itself', ''])
+    },
+  )
+})

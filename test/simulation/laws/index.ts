@@ -1,0 +1,31 @@
+/** The laws that every simulated session is held to. */
+import { BOUNDED } from './bounded.ts'
+import { ENDS_ARE_FINAL } from './ends-are-final.ts'
+import type { Law } from './law.ts'
+import { LOG_FIRST } from './log-first.ts'
+import { NEVER_WIDER } from './never-wider.ts'
+import { NOTHING_DROPPED } from './nothing-dropped.ts'
+import { NOTHING_LEFT_BEHIND } from './nothing-left-behind.ts'
+import { ONCE } from './once.ts'
+import { ONE_WRITER } from './one-writer.ts'
+import { PROGRESS } from './progress.ts'
+import { PROVENANCE } from './provenance.ts'
+import { REPLAY_IS_PURE } from './replay-is-pure.ts'
+import { TOLD_ONCE } from './told-once.ts'
+import { VALID_CONVERSATION } from './valid-conversation.ts'
+
+export const LAWS: readonly Law[] = [
+  PROGRESS,
+  LOG_FIRST,
+  REPLAY_IS_PURE,
+  ONCE,
+  ENDS_ARE_FINAL,
+  VALID_CONVERSATION,
+  NEVER_WIDER,
+  TOLD_ONCE,
+  BOUNDED,
+  NOTHING_LEFT_BEHIND,
+  ONE_WRITER,
+  NOTHING_DROPPED,
+  PROVENANCE,
+]

@@ -1,0 +1,31 @@
+/** Things that several laws look up. */
+import type { AgentId } from '../../../src/machines/ids.ts'
+import { whereIn } from '../model.ts'
+import type { ShadowLog, ShadowLogs } from '../shadow-logs.ts'
+import { eventsOf } from '../shadow-logs.ts'
+
+/** The log of the agent whose conversation a request is: the one whose prompt names it, the newest if there are two. */
+export function logOfRequest(logs: ShadowLogs, name: string): ShadowLog | undefined {
+  return logs.all.findLast((log) =>
+    eventsOf(log, 'run.started').some(
+      ({ content }) => whereIn({ messages: [{ role: 'user', content }] }).agent === name,
+    ),
+  )
+}
+
+/** The agent and its ancestors, the agent first. */
+export function lineOf(logs: ShadowLogs, agentId: string): readonly ShadowLog[] {
+  const line: ShadowLog[] = []
+  for (let id: string | undefined = agentId; id !== undefined; ) {
+    const log: ShadowLog | undefined = logs.of(id)
+    if (log === undefined) break
+    line.push(log)
+    id = log.state.birth?.parent?.agentId
+  }
+  return line
+}
+
+/** All agents below an agent. */
+export function descendantsOf(logs: ShadowLogs, agentId: AgentId | string): readonly ShadowLog[] {
+  return logs.all.filter((log) => log.agentId !== agentId && lineOf(logs, log.agentId ?? '').some((each) => each.agentId === agentId))
+}

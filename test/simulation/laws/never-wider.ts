@@ -1,0 +1,46 @@
+import type { PermissionMode } from '../../../src/definitions/permission-mode.ts'
+import { DEFINITIONS } from '../definitions.ts'
+import type { ShadowLog } from '../shadow-logs.ts'
+import { READ_ONLY_TOOLS } from '../tools.ts'
+import type { Law } from './law.ts'
+import { lineOf, logOfRequest } from './lookups.ts'
+
+/** Modes in which a call that changes something passes without anybody's word, for tools that name no path. */
+const LETS_CHANGE: readonly PermissionMode[] = ['bypassPermissions']
+
+/** Law 6. */
+export const NEVER_WIDER: Law = {
+  number: 6,
+  name: 'never wider',
+  text: 'What a child may do is its own rules and the ceiling of every ancestor. Delegating gains no capability.',
+  watch: ({ disk, plan }, broken) => {
+    const allowedBy = (log: ShadowLog, tool: string): boolean => {
+      const birth = log.state.birth
+      if (birth === undefined) return false
+      const definition = DEFINITIONS.find(({ agentType }) => agentType === birth.plan.agentType)
+      if (definition?.tools !== undefined && !definition.tools.includes(tool)) return false
+      if (definition?.disallowedTools?.includes(tool) === true) return false
+      return READ_ONLY_TOOLS.includes(tool) || LETS_CHANGE.includes(birth.plan.mode.value)
+    }
+    return {
+      onBody: ({ agentId, tool }) => {
+        const line = lineOf(disk.logs, agentId)
+        const [own, ...above] = line
+        if (own === undefined || !allowedBy(own, tool)) broken(`${agentId} runs ${tool}, which it may not`)
+        const denying = above.find((log) => !READ_ONLY_TOOLS.includes(tool) && log.state.birth?.plan.mode.value !== 'bypassPermissions')
+        if (denying !== undefined) broken(`${agentId} runs ${tool}, which its ancestor ${denying.agentId} may not`)
+        if (plan.deny.includes(tool)) broken(`${agentId} runs ${tool}, which a rule denies`)
+      },
+      onRequest: ({ agent, request }) => {
+        const log = logOfRequest(disk.logs, agent)
+        const birth = log?.state.birth
+        if (birth === undefined) return
+        const definition = DEFINITIONS.find(({ agentType }) => agentType === birth.plan.agentType)
+        for (const { name } of request.tools) {
+          if (definition?.tools !== undefined && !definition.tools.includes(name)) broken(`${agent} is offered ${name}`)
+          if (name === 'Agent' && birth.depth > 0 && birth.depth >= plan.limits.depth) broken(`${agent} at depth ${birth.depth} is offered Agent`)
+        }
+      },
+    }
+  },
+}

@@ -1,0 +1,193 @@
+/**
+ * A model that plays the plan: what it says is a pure function of the request, so that a request which is made again
+ * after a crash gets the same answer. How the answer comes, and whether it comes, is the plan's and the seed's.
+ */
+import { Observable, type Subscriber } from 'rxjs'
+import type { Model, ModelDelta, ModelRequest } from '../../src/effects/model/model.ts'
+import { ModelError } from '../../src/effects/model/model.ts'
+import { buildReply, emitReply } from '../../src/effects/model/scripted-reply.ts'
+import type { ContentBlock, Reply } from '../../src/machines/agent/messages.ts'
+import type { CallPlan, ModelFault, Plan, TurnPlan } from './plan.ts'
+import { agentNamed } from './plan.ts'
+import type { Life, World } from './world.ts'
+
+/** A request, and whose it is. */
+export interface SeenRequest {
+  readonly life: Life
+  readonly agent: string
+  readonly turn: number
+  readonly request: ModelRequest
+}
+
+export interface SimulatedModel {
+  modelFor(life: Life, onRequest: (seen: SeenRequest) => void): Model
+  /** Names of agents whose stream is open in a process. */
+  open(life: Life): readonly string[]
+}
+
+/** A prompt that tells the model whose conversation it is in. */
+export const promptFor = (agent: string): string => `¶${agent}¶ do your part`
+
+const LAST_TURN: TurnPlan = { text: 'plain', thinking: false, calls: [], attempts: [], pace: 'whole' }
+
+export function createSimulatedModel(world: World, plan: Plan): SimulatedModel {
+  /** Attempts so far, by agent and turn: the first ones fail as planned. */
+  const attempts = new Map<string, number>()
+  const open = new Set<{ readonly life: Life; readonly agent: string }>()
+
+  const stream = (
+    life: Life,
+    request: ModelRequest,
+    signal: AbortSignal,
+    subscriber: Subscriber<ModelDelta>,
+    onRequest: (seen: SeenRequest) => void,
+  ): (() => void) => {
+    const { agent, turn } = whereIn(request)
+    const planned = agentNamed(plan, agent)?.turns[turn] ?? LAST_TURN
+    const key = `${agent}.${turn}`
+    const attempt = attempts.get(key) ?? 0
+    attempts.set(key, attempt + 1)
+    onRequest({ life, agent, turn, request })
+    const fault = planned.attempts[attempt]
+    const entry = { life, agent }
+    open.add(entry)
+    let cancel: () => void = () => {}
+    const close = (): void => {
+      cancel()
+      open.delete(entry)
+    }
+    signal.addEventListener('abort', close, { once: true })
+    const later = (what: string, run: () => void): void => {
+      cancel = world.later(`${what} of ${key}`, life, run)
+    }
+    if (fault !== undefined) fail(fault, request, later, subscriber)
+    else answer(planned, replyTo(planned, agent, turn, request), later, subscriber)
+    return close
+  }
+
+  return {
+    modelFor: (life, onRequest) => ({
+      provider: 'simulated',
+      stream: (request, signal) =>
+        new Observable((subscriber) => {
+          if (!life.isAlive) return
+          return stream(life, request, signal, subscriber, onRequest)
+        }),
+    }),
+    open: (life) => [...open].filter((each) => each.life === life).map(({ agent }) => agent),
+  }
+}
+
+type Later = (what: string, run: () => void) => void
+
+function answer(planned: TurnPlan, reply: Reply, later: Later, subscriber: Subscriber<ModelDelta>): void {
+  switch (planned.pace) {
+    case 'at-once':
+      return emitReply(subscriber, reply)
+    case 'whole':
+      return later('reply', () => emitReply(subscriber, reply))
+    case 'deltas':
+      return later('first delta', () => {
+        subscriber.next({ type: 'heartbeat' })
+        later('reply', () => emitReply(subscriber, reply, 3))
+      })
+  }
+}
+
+function fail(fault: ModelFault, request: ModelRequest, later: Later, subscriber: Subscriber<ModelDelta>): void {
+  const error = (code: ModelError['code'], retryable: boolean, status?: number): void =>
+    later(fault, () => subscriber.error(new ModelError(code, `simulated ${fault}`, { retryable, status })))
+  switch (fault) {
+    case 'overloaded':
+      return error('overloaded', true, 529)
+    case 'server':
+      return error('server', true, 500)
+    case 'invalid-request':
+      return error('invalid-request', false, 400)
+    case 'cut':
+      return later('first delta', () => {
+        subscriber.next({ type: 'block_started', index: 0, block: { type: 'text', text: '' } })
+        subscriber.next({ type: 'text', index: 0, text: `never heard ${request.model}` })
+        error('stream-cut', true)
+      })
+    case 'stalled':
+      return later('first delta', () =>
+        subscriber.next({ type: 'block_started', index: 0, block: { type: 'text', text: '' } }),
+      )
+    case 'silent':
+      return
+    case 'no-message':
+      return later(fault, () => subscriber.complete())
+    case 'throws':
+      throw new TypeError('the model is broken')
+  }
+}
+
+/** Whose conversation a request is, and which turn of it is asked for. */
+export function whereIn(request: Pick<ModelRequest, 'messages'>): { readonly agent: string; readonly turn: number } {
+  let agent = 'nobody'
+  for (const { role, content } of request.messages) {
+    if (role !== 'user') continue
+    const texts = typeof content === 'string' ? [content] : content.map((block) => String(block['text'] ?? ''))
+    for (const text of texts) agent = /¶([^¶]+)¶/.exec(text)?.[1] ?? agent
+  }
+  const said = JSON.stringify(request.messages.filter(({ role }) => role === 'assistant'))
+  let turn = 0
+  for (const [, whose, number] of said.matchAll(/§([^§.]+)\.(\d+)/g)) {
+    if (whose === agent) turn = Math.max(turn, Number(number) + 1)
+  }
+  return { agent, turn }
+}
+
+function replyTo(planned: TurnPlan, agent: string, turn: number, request: ModelRequest): Reply {
+  const mark = `§${agent}.${turn}`
+  const texts = { plain: `${mark} as planned`, surrogate: `${mark} half a pair: \ud83d`, blank: ' \n ', none: undefined }
+  // A turn that calls nothing, or whose calls say nothing of their place, must say it itself.
+  const isMarked = planned.calls.some((call) => call.kind !== 'broken')
+  const isEnd = planned.calls.length === 0 && planned.stop !== 'pause_turn'
+  const text = texts[isMarked || isEnd ? planned.text : 'plain']
+  const built = buildReply(
+    {
+      ...(text !== undefined && { text }),
+      ...(planned.thinking && { thinking: 'let me see' }),
+      ...(planned.stop !== undefined && { stopReason: planned.stop }),
+    },
+    request,
+  )
+  const calls = planned.calls.map((call, i) => blockFor(call, agent, turn, i))
+  return {
+    ...built,
+    content: [...built.content, ...calls],
+    stop_reason: planned.stop ?? (calls.length > 0 ? 'tool_use' : 'end_turn'),
+  }
+}
+
+function blockFor(call: CallPlan, agent: string, turn: number, index: number): ContentBlock {
+  const id = `toolu_${agent}_${turn}_${index}`
+  const mark = `§${agent}.${turn}.${index}`
+  const use = (name: string, input: unknown, useId = id): ContentBlock => ({ type: 'tool_use', id: useId, name, input })
+  switch (call.kind) {
+    case 'tool':
+      return use(call.tool, { id: mark, how: call.how })
+    case 'agent':
+      return use('Agent', {
+        description: `part ${mark}`,
+        prompt: promptFor(`${agent}-${turn}-${index}`),
+        subagent_type: call.type,
+      })
+    case 'broken':
+      break
+  }
+  switch (call.form) {
+    case 'unknown-tool':
+      return use('Nothing', { id: mark })
+    case 'wrong-input':
+      return use('Look', { id: 7, more: mark })
+    case 'no-object':
+      return use('Look', [mark])
+    case 'odd-name':
+      return use('no such\ntool \ud83d', { id: mark })
+    case 'same-id':
+      return use('Look', { id: mark, how: 'fine' }, `toolu_${agent}_${turn}_0`)
+  }
+}

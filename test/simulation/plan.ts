@@ -1,0 +1,91 @@
+/**
+ * What a session is about to go through, as plain data: what the user asks, what the model says in each turn of each
+ * agent, what its tools do, how the disk behaves, and what is done to the process. A seed makes a plan; a failing
+ * plan is made smaller, and can be kept as JSON.
+ */
+import type { PermissionMode } from '../../src/definitions/permission-mode.ts'
+import type { Durability } from '../../src/journal/storage.ts'
+
+/** What the body of a tool does. `deaf` does not hear the abort; `odd` gives what no transcript expects. */
+export type BodyKind = 'fine' | 'error' | 'throws' | 'deaf' | 'odd' | 'long'
+
+export type CallPlan =
+  | { readonly kind: 'tool'; readonly tool: 'Look' | 'Put' | 'Act' | 'Run'; readonly how: BodyKind }
+  /** A call that cannot be understood. */
+  | { readonly kind: 'broken'; readonly form: 'unknown-tool' | 'no-object' | 'wrong-input' | 'odd-name' | 'same-id' }
+  | { readonly kind: 'agent'; readonly type: string; readonly agent: AgentPlan }
+
+/** How an attempt at a request fails. `silent` and `stalled` are ended by a clock of the engine. */
+export type ModelFault =
+  | 'overloaded'
+  | 'server'
+  | 'cut'
+  | 'silent'
+  | 'stalled'
+  | 'no-message'
+  | 'throws'
+  | 'invalid-request'
+
+export interface TurnPlan {
+  readonly text: 'plain' | 'none' | 'blank' | 'surrogate'
+  readonly thinking: boolean
+  readonly calls: readonly CallPlan[]
+  /** Undefined: what fits. */
+  readonly stop?: 'max_tokens' | 'pause_turn' | 'refusal' | 'end_turn'
+  /** Faults of the first attempts; the one after them succeeds. */
+  readonly attempts: readonly ModelFault[]
+  /** `at-once`: the whole reply comes while it is asked for. */
+  readonly pace: 'at-once' | 'whole' | 'deltas'
+}
+
+export interface AgentPlan {
+  readonly turns: readonly TurnPlan[]
+}
+
+export interface PromptPlan extends AgentPlan {
+  readonly maxTurns?: number
+  readonly asBlocks: boolean
+}
+
+/** Something done to the session from outside, when so many steps have been made. */
+export type Stop =
+  | { readonly kind: 'crash' | 'close' | 'intrude' | 'prompt-again'; readonly after: number }
+  | { readonly kind: 'kill'; readonly after: number; readonly which: number }
+  /** The process dies in the write with this number, counted over the whole session. */
+  | { readonly kind: 'crash-in-write'; readonly write: number; readonly when: 'before' | 'torn' | 'after' }
+
+/** The write with this number fails. */
+export interface DiskFault {
+  readonly write: number
+  readonly kind: 'full' | 'io' | 'short' | 'sync'
+}
+
+export interface Plan {
+  readonly seed: number
+  readonly scenario: string
+  readonly durability: Durability
+  /** How many writes take their time instead of being done at once. */
+  readonly slowWrites: number
+  readonly diskFaults: readonly DiskFault[]
+  readonly mode: PermissionMode
+  readonly deny: readonly string[]
+  readonly limits: {
+    readonly depth: number
+    readonly liveAgents: number
+    readonly spawns: number
+    readonly childMaxTurns: number
+  }
+  readonly prompts: readonly PromptPlan[]
+  readonly stops: readonly Stop[]
+}
+
+/** The agent with this name in a plan: `p<prompt>`, then `-<turn>-<call>` for each level. */
+export function agentNamed(plan: Plan, name: string): AgentPlan | undefined {
+  const [first = '', ...rest] = name.split('-')
+  let agent: AgentPlan | undefined = plan.prompts[Number(first.slice(1))]
+  for (let i = 0; i + 1 < rest.length; i += 2) {
+    const call: CallPlan | undefined = agent?.turns[Number(rest[i])]?.calls[Number(rest[i + 1])]
+    agent = call?.kind === 'agent' ? call.agent : undefined
+  }
+  return agent
+}

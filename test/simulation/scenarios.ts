@@ -1,0 +1,124 @@
+/**
+ * Kinds of sessions. Each makes a plan from a seed; a later capability adds its own here, or a file of its own and a
+ * line in the table.
+ */
+import { chanceFrom, type Chance } from './chance.ts'
+import type { AgentPlan, BodyKind, CallPlan, DiskFault, ModelFault, Plan, PromptPlan, Stop, TurnPlan } from './plan.ts'
+
+/** How likely things are, from calm to wild. */
+interface Weather {
+  readonly modelFaults: number
+  readonly brokenCalls: number
+  readonly oddBodies: number
+  readonly stops: Readonly<Record<Stop['kind'], number>>
+  readonly mostStops: number
+  readonly diskFaults: number
+  readonly delegation: number
+  readonly looseModes: number
+}
+
+const NO_STOPS = { crash: 0, close: 0, intrude: 0, 'prompt-again': 0, kill: 0, 'crash-in-write': 0 }
+
+export const SCENARIOS: Readonly<Record<string, Weather>> = {
+  /** Nothing goes wrong but what the model and the tools do. */
+  calm: { modelFaults: 0.1, brokenCalls: 0.1, oddBodies: 0.2, stops: NO_STOPS, mostStops: 0, diskFaults: 0, delegation: 0.35, looseModes: 0.8 },
+  crashes: { modelFaults: 0.05, brokenCalls: 0.03, oddBodies: 0.1, stops: { ...NO_STOPS, crash: 3, 'crash-in-write': 4, close: 1 }, mostStops: 5, diskFaults: 0, delegation: 0.4, looseModes: 0.95 },
+  kills: { modelFaults: 0.1, brokenCalls: 0.03, oddBodies: 0.3, stops: { ...NO_STOPS, kill: 4, crash: 1, 'crash-in-write': 1, close: 1 }, mostStops: 6, diskFaults: 0, delegation: 0.5, looseModes: 0.9 },
+  disk: { modelFaults: 0.05, brokenCalls: 0.03, oddBodies: 0.1, stops: { ...NO_STOPS, crash: 1, kill: 1, close: 1 }, mostStops: 2, diskFaults: 3, delegation: 0.4, looseModes: 0.95 },
+  wild: { modelFaults: 0.3, brokenCalls: 0.15, oddBodies: 0.4, stops: { crash: 2, close: 2, intrude: 2, 'prompt-again': 1, kill: 2, 'crash-in-write': 2 }, mostStops: 7, diskFaults: 1, delegation: 0.45, looseModes: 0.7 },
+}
+
+/** The plan of a seed: one of the scenarios, or the given one. */
+export function planFor(seed: number, scenario?: string): Plan {
+  const chance = chanceFrom(seed, 'plan')
+  const name = scenario ?? chance.pick(Object.keys(SCENARIOS))
+  const weather = SCENARIOS[name]
+  if (weather === undefined) throw new Error(`there is no scenario ${name}: ${Object.keys(SCENARIOS).join(', ')}`)
+  const depth = chance.weigh({ 1: 4, 2: 4, 0: 1 })
+  return {
+    seed,
+    scenario: name,
+    durability: chance.pick(['write', 'fsync']),
+    slowWrites: chance.pick([0, 0.3, 1]),
+    diskFaults: manyOf(chance, weather.diskFaults, () => diskFault(chance)),
+    mode: chance.happens(weather.looseModes) ? 'bypassPermissions' : chance.pick(['plan', 'dontAsk', 'default', 'acceptEdits']),
+    deny: chance.happens(0.1) ? ['Put'] : [],
+    limits: {
+      depth: Number(depth),
+      liveAgents: chance.pick([3, 4, 64]),
+      spawns: chance.pick([2, 5, 1_000]),
+      childMaxTurns: chance.pick([1, 2, 4, 200]),
+    },
+    prompts: manyOf(chance, 2, () => promptPlan(chance, weather), 1),
+    stops: manyOf(chance, weather.mostStops, () => stop(chance, weather)),
+  }
+}
+
+function manyOf<T>(chance: Chance, most: number, make: () => T, least = 0): readonly T[] {
+  return Array.from({ length: least + chance.below(most - least + 1) }, make)
+}
+
+function promptPlan(chance: Chance, weather: Weather): PromptPlan {
+  return {
+    ...agentPlan(chance, weather, 0),
+    asBlocks: chance.happens(0.2),
+    ...(chance.happens(0.2) && { maxTurns: 1 + chance.below(3) }),
+  }
+}
+
+function agentPlan(chance: Chance, weather: Weather, depth: number): AgentPlan {
+  return { turns: manyOf(chance, depth === 0 ? 3 : 2, () => turnPlan(chance, weather, depth), depth === 0 ? 1 : 0) }
+}
+
+function turnPlan(chance: Chance, weather: Weather, depth: number): TurnPlan {
+  const calls = chance.happens(0.85) ? manyOf(chance, depth === 0 ? 4 : 3, () => callPlan(chance, weather, depth), 1) : []
+  return {
+    text: chance.weigh({ plain: 6, none: 3, blank: weather.brokenCalls * 5, surrogate: weather.brokenCalls * 5 }),
+    thinking: chance.happens(0.1),
+    calls,
+    attempts: chance.happens(weather.modelFaults) ? manyOf(chance, 3, () => modelFault(chance), 1) : [],
+    pace: chance.weigh({ 'at-once': 2, whole: 4, deltas: 3 }),
+    ...(chance.happens(weather.brokenCalls) && {
+      stop: chance.pick(['max_tokens', 'pause_turn', 'refusal', 'end_turn'] as const),
+    }),
+  }
+}
+
+function callPlan(chance: Chance, weather: Weather, depth: number): CallPlan {
+  if (chance.happens(weather.brokenCalls)) {
+    return {
+      kind: 'broken',
+      form: chance.pick(['unknown-tool', 'no-object', 'wrong-input', 'odd-name', 'same-id'] as const),
+    }
+  }
+  if (depth < 3 && chance.happens(weather.delegation / (depth + 1))) {
+    return {
+      kind: 'agent',
+      type: chance.weigh({ worker: 6, reader: 2, wide: 2, nobody: 0.3 }),
+      agent: agentPlan(chance, weather, depth + 1),
+    }
+  }
+  return { kind: 'tool', tool: chance.pick(['Look', 'Put', 'Act', 'Run'] as const), how: bodyKind(chance, weather) }
+}
+
+function bodyKind(chance: Chance, weather: Weather): BodyKind {
+  if (!chance.happens(weather.oddBodies)) return 'fine'
+  return chance.weigh({ error: 3, throws: 3, deaf: 4, odd: 2, long: 0.3 })
+}
+
+const modelFault = (chance: Chance): ModelFault =>
+  chance.weigh({ overloaded: 3, server: 2, cut: 3, silent: 2, stalled: 2, 'no-message': 1, throws: 0.5, 'invalid-request': 0.7 })
+
+const diskFault = (chance: Chance): DiskFault => ({
+  write: 1 + chance.below(60),
+  kind: chance.pick(['full', 'io', 'short', 'sync'] as const),
+})
+
+function stop(chance: Chance, weather: Weather): Stop {
+  const kind = chance.weigh(weather.stops)
+  const after = chance.below(chance.pick([20, 60, 150]))
+  if (kind === 'kill') return { kind, after, which: chance.below(6) }
+  if (kind === 'crash-in-write')
+    return { kind, write: 1 + chance.below(60), when: chance.pick(['before', 'torn', 'after'] as const) }
+  return { kind, after }
+}

@@ -1,0 +1,391 @@
+/**
+ * One whole simulated session: a user with some prompts, an engine, and everything that is done to its process, until
+ * all prompts are answered. The engine is the real one; what it stands on is simulated.
+ */
+import type { Agent } from '../../src/engine/agent.ts'
+import type { Engine, EngineEvent } from '../../src/engine/api.ts'
+import { createEngine } from '../../src/engine/create-engine.ts'
+import { codeOf } from '../../src/engine/errors.ts'
+import type { Ids } from '../../src/effects/ids.ts'
+import { sessionPaths } from '../../src/journal/paths.ts'
+import { isActive } from '../../src/machines/agent/fold.ts'
+import type { AgentId, SessionId } from '../../src/machines/ids.ts'
+import { DEFINITIONS, RETRIES } from './definitions.ts'
+import { createDisk } from './disk.ts'
+import { LAWS } from './laws/index.ts'
+import type { Law, Monitor, Scene } from './laws/law.ts'
+import { createSimulatedModel, promptFor } from './model.ts'
+import type { Plan, Stop } from './plan.ts'
+import { createSimulatedProcesses } from './processes.ts'
+import { observe } from './probes.ts'
+import { eventsOf } from './shadow-logs.ts'
+import { createSimulatedTools } from './tools.ts'
+import { createWorld, type Life } from './world.ts'
+
+/** A law that was broken, and how. */
+export interface Violation {
+  readonly law: number
+  readonly name: string
+  readonly what: string
+}
+
+export interface SessionOutcome {
+  /** The first thing that went wrong; undefined when all was well. */
+  readonly violation: Violation | undefined
+  readonly steps: number
+  readonly lives: number
+  readonly crashes: number
+  readonly events: number
+  readonly story: readonly string[]
+}
+
+export interface SessionOptions {
+  readonly withStory?: boolean
+  /** Default: all. */
+  readonly laws?: readonly Law[]
+  /** Put in while the scene is set: see `faults/`. */
+  readonly onScene?: (scene: Scene) => void
+}
+
+const SESSION = '51111111-1111-4111-8111-111111111111' as SessionId
+const HOME = '/simulated'
+const CWD = '/'
+const MOST_STEPS = 20_000
+const MOST_LIVES = 40
+
+/** Runs the plan to its end, or to the first violation. */
+export async function simulate(plan: Plan, options: SessionOptions = {}): Promise<SessionOutcome> {
+  const session = createSession(plan, options)
+  const restore = guardProcess(session.onUnhandled)
+  try {
+    return await session.run()
+  } finally {
+    observe(undefined)
+    restore()
+  }
+}
+
+/** What one process is doing. */
+interface Process {
+  readonly life: Life
+  readonly engine: Engine
+  readonly agents: Map<string, Agent>
+  /** Set when its story is over: its work is done, or it could not go on. */
+  over: boolean
+  closing: boolean
+  /** Calls that the user has made and that have not come back. */
+  readonly asked: Set<string>
+}
+
+function createSession(plan: Plan, options: SessionOptions) {
+  const world = createWorld(plan.seed, options.withStory === true)
+  const paths = sessionPaths(HOME, CWD, SESSION)
+  const monitors: Monitor[] = []
+  let violation: Violation | undefined
+  let process: Process | undefined
+  let crashed: Life | undefined
+  let lives = 0
+  let crashes = 0
+
+  const disk = createDisk(
+    world,
+    plan,
+    {
+      onDurable: (log, recorded, before) => tell((each) => each.onDurable?.(log, recorded, before)),
+      onWrite: (life, path) => tell((each) => each.onWrite?.(life, path)),
+    },
+    (life) => {
+      world.end(life)
+      crashed = life
+    },
+  )
+  const scene: Scene = {
+    plan,
+    world,
+    disk,
+    tools: createSimulatedTools(world),
+    processes: createSimulatedProcesses(world),
+    model: createSimulatedModel(world, plan),
+    lock: paths.lock,
+    live: (agentId) => process?.agents.get(agentId),
+  }
+  const { tools, processes, model } = scene
+
+  const breaks = (law: Pick<Law, 'number' | 'name'>, what: string): void => {
+    world.note(() => `BROKEN: law ${law.number}, ${law.name}: ${what}`)
+    violation ??= { law: law.number, name: law.name, what }
+  }
+  for (const law of options.laws ?? LAWS) monitors.push(law.watch(scene, (what) => breaks(law, what)))
+  const tell = (say: (monitor: Monitor) => void): void => {
+    for (const monitor of monitors) say(monitor)
+  }
+  const stuck = (what: string): void => breaks({ number: 0, name: 'progress' }, what)
+
+  observe({
+    onApplied: (agent, recorded) => {
+      if (process?.life.isAlive !== true) return
+      process.agents.set(agent.id, agent)
+      tell((each) => each.onApplied?.(agent, recorded))
+    },
+    onRestored: (agent) => {
+      process?.agents.set(agent.id, agent)
+      tell((each) => each.onRestored?.(agent))
+    },
+    onLate: (agent, draft) => {
+      if (process?.life.isAlive === true) tell((each) => each.onLate?.(agent, draft))
+    },
+  })
+  options.onScene?.(scene)
+
+  const idsFor = (life: Life): Ids => {
+    const chance = world.chance(`ids ${life.number}`)
+    const hex = (length: number): string => world.nextNumber().toString(16).padStart(length, '0')
+    return {
+      uuid: () => `00000000-0000-4000-8000-${hex(12)}`,
+      agentId: () => `a${hex(16)}` as AgentId,
+      random: chance.next,
+    }
+  }
+
+  const onEvent = (life: Life, event: EngineEvent): void => {
+    if (!life.isAlive) return
+    if (event.kind === 'fact') {
+      world.note(() => `  ${event.agentId.slice(-3)} ${event.seq} ${summaryOf(event.event)}`)
+      tell((each) => each.onFact?.(event))
+    } else {
+      if (event.kind !== 'delta') world.note(() => `  ${event.kind} ${event.kind === 'late' ? event.type : event.message}`)
+      tell((each) => each.onNotice?.(event))
+    }
+  }
+
+  const engineFor = (life: Life): Engine => {
+    const engine = createEngine({
+      model: model.modelFor(life, (seen) => tell((each) => each.onRequest?.(seen))),
+      tools: tools.toolsFor(life, (body) => tell((each) => each.onBody?.(body))),
+      processes: processes.runnerFor(life),
+      storage: disk.storageFor(life),
+      clock: life.clock,
+      ids: idsFor(life),
+      home: HOME,
+      cwd: CWD,
+      definitions: DEFINITIONS,
+      permissions: { mode: plan.mode, deny: plan.deny },
+      limits: plan.limits,
+      retries: RETRIES,
+      systemPrompt: 'You are the root.',
+    })
+    engine.events$.subscribe((event) => onEvent(life, event))
+    return engine
+  }
+
+  /** A call of the user: it must come back, if the process lives. */
+  const ask = async <T>(of: Process, what: string, call: Promise<T>): Promise<T> => {
+    const name = `${what} #${world.nextNumber()}`
+    of.asked.add(name)
+    try {
+      return await call
+    } finally {
+      of.asked.delete(name)
+      world.note(() => `  ${what} came back`)
+    }
+  }
+
+  const runsStarted = (): number => eventsOf(disk.logs.root, 'run.started').length
+
+  /** What the user does with one process: brings the session back, asks what is left to ask, and closes. */
+  const live = async (of: Process): Promise<void> => {
+    try {
+      if (disk.exists(paths.rootLog)) {
+        const run = await ask(of, 'resume', of.engine.resume(SESSION))
+        if (run !== undefined) await ask(of, 'resumed run', run.result)
+      }
+      for (let next = runsStarted(); next < plan.prompts.length; next++) {
+        const prompt = plan.prompts[next]
+        const text = promptFor(`p${next}`)
+        const run = of.engine.run(prompt?.asBlocks === true ? [{ type: 'text', text }] : text, {
+          sessionId: SESSION,
+          ...(prompt?.maxTurns !== undefined && { maxTurns: prompt.maxTurns }),
+        })
+        await ask(of, 'run', run.result)
+      }
+    } catch (error) {
+      world.note(() => `  the user is told: ${String(error)}`)
+      if (!isExpected(error)) breaks({ number: 0, name: 'progress' }, `the user is told ${String(error)}`)
+    }
+    await whenAtRest(of)
+    if (!of.closing) await close(of)
+    of.over = true
+  }
+
+  /** Orphans of a failed disk may still be coming to their end when the root has. */
+  const whenAtRest = async (of: Process): Promise<void> => {
+    while (!of.closing && of.engine.agents.some((agent) => isMoving(agent.agentId)) && world.underWay(of.life).length > 0)
+      await new Promise<void>((resolve) => {
+        world.later('waiting for the rest', of.life, resolve)
+      })
+  }
+  const isMoving = (agentId: string): boolean => isActive(scene.live(agentId)?.run?.snapshot)
+
+  const close = async (of: Process): Promise<void> => {
+    of.closing = true
+    world.note(() => `closing process ${of.life.number}`)
+    await ask(of, 'close', of.engine.close())
+    if (disk.holderOf(paths.lock) === of.life) breaks({ number: 10, name: 'one writer' }, 'the engine is closed and still holds the lock')
+    world.note(() => `process ${of.life.number} is closed`)
+    tell((each) => each.onClosed?.(of.life))
+    of.over = true
+  }
+
+  const begin = (): Process => {
+    lives += 1
+    const life = world.begin()
+    world.note(() => `process ${life.number} begins`)
+    process = { life, engine: undefined as unknown as Engine, agents: new Map(), over: false, closing: false, asked: new Set() }
+    const made: Process = Object.assign(process, { engine: engineFor(life) })
+    void live(made)
+    return made
+  }
+
+  const afterCrash = (life: Life): void => {
+    crashes += 1
+    world.note(() => `process ${life.number} is dead`)
+    disk.crash(life)
+    crashed = undefined
+    process = undefined
+    tell((each) => each.onCrash?.(life))
+  }
+
+  const intrude = async (on: Process): Promise<void> => {
+    const isHeld = disk.holderOf(paths.lock) === on.life
+    if (!isHeld || !disk.exists(paths.rootLog)) return
+    const life = world.begin()
+    const engine = engineFor(life)
+    const outcome = await engine.resume(SESSION).then(
+      () => 'it has the session',
+      (error: unknown) => codeOf(error, String(error)),
+    )
+    // The first may have let go meanwhile.
+    if (outcome !== 'session-locked' && disk.holderOf(paths.lock) === on.life && on.life.isAlive) tell((each) => each.onIntrusion?.(outcome))
+    await engine.close()
+    world.end(life)
+  }
+
+  const disturb = (stop: Stop, on: Process): void => {
+    world.note(() => `DISTURBED: ${JSON.stringify(stop)}`)
+    switch (stop.kind) {
+      case 'crash':
+        world.end(on.life)
+        crashed = on.life
+        return
+      case 'close':
+        if (!on.closing) void close(on)
+        return
+      case 'kill': {
+        const agents = on.engine.agents
+        const agent = agents[stop.which % Math.max(1, agents.length)]
+        if (agent !== undefined) ask(on, `kill ${agent.agentId}`, on.engine.kill(agent.agentId, 'simulated')).catch(() => {})
+        return
+      }
+      case 'intrude':
+        void intrude(on)
+        return
+      case 'prompt-again':
+        // While a run is on this is refused; between two runs it would be a prompt of its own, so it is not tried then.
+        if (isActive(disk.logs.root?.state.run) && !on.closing)
+          ask(on, 'prompt in between', on.engine.run('not now', { sessionId: SESSION }).result).then(
+            () => breaks({ number: 4, name: 'ends are final' }, 'a prompt was taken in the middle of a run'),
+            () => {},
+          )
+        return
+      case 'crash-in-write':
+        return
+    }
+  }
+
+  const isDone = (): boolean =>
+    runsStarted() >= plan.prompts.length && disk.logs.all.every(({ state }) => !isActive(state.run))
+
+  const run = async (): Promise<SessionOutcome> => {
+    const stops = plan.stops.filter((each) => each.kind !== 'crash-in-write')
+    const due = (): Stop | undefined => {
+      const at = stops.findIndex((each) => each.after <= world.steps)
+      return at < 0 ? undefined : stops.splice(at, 1)[0]
+    }
+    // The last process has nothing to do any more but to find that out: a resume of what is over changes nothing.
+    let lastLook: Process | undefined
+    let current = begin()
+    await world.drain()
+    while (violation === undefined) {
+      if (crashed === undefined && !current.over) {
+        const stop = due()
+        if (stop !== undefined && 'after' in stop) disturb(stop, current)
+      }
+      if (crashed === undefined && !current.over) {
+        const isMoving = await world.step()
+        tell((each) => each.onStep?.())
+        if (!isMoving && crashed === undefined && !current.over)
+          stuck(`nothing is under way, and the user waits for: ${[...current.asked].join(', ') || 'nothing'}`)
+        if (world.steps > MOST_STEPS) stuck(`${MOST_STEPS} steps were made and there is no end`)
+      }
+      if (crashed !== undefined) {
+        afterCrash(crashed)
+        lastLook = undefined
+      } else if (!current.over) continue
+      else if (lastLook === current) break
+      else if (current.life.isAlive) world.end(current.life)
+      if (lives > MOST_LIVES) {
+        stuck(`${MOST_LIVES} processes were not enough`)
+        break
+      }
+      const isLast = isDone()
+      current = begin()
+      if (isLast) lastLook = current
+      await world.drain()
+    }
+    if (violation === undefined) {
+      while (await world.step());
+      tell((each) => each.onEnd?.())
+    }
+    world.end(current.life)
+    return {
+      violation,
+      steps: world.steps,
+      lives,
+      crashes,
+      events: disk.logs.all.reduce((sum, { events }) => sum + events.length, 0),
+      story: world.story,
+    }
+  }
+
+  return { run, onUnhandled: (error: unknown) => tell((each) => each.onUnhandled?.(error)) }
+}
+
+/** What a user may be told when the disk fails, somebody closes the engine, or kills before there is anything. */
+function isExpected(error: unknown): boolean {
+  const code = codeOf(error, '')
+  return code.startsWith('journal-') || ['engine-closed', 'full', 'io', 'short-write', 'poisoned', 'closed'].includes(code)
+}
+
+/** Sees what fails unseen, and keeps the timers away that an engine holds its process with. */
+function guardProcess(onUnhandled: (error: unknown) => void): () => void {
+  const { setInterval } = globalThis
+  const others = process.listeners('unhandledRejection')
+  process.removeAllListeners('unhandledRejection')
+  process.on('unhandledRejection', onUnhandled)
+  // A dead engine never lets go of the timer that keeps its process alive: with its process it would have gone.
+  globalThis.setInterval = Object.assign(
+    (...[callback, ms, ...rest]: Parameters<typeof setInterval>) =>
+      ms !== undefined && ms > 2 ** 30 ? setTimeout(() => {}, 0) : setInterval(callback, ms, ...rest),
+    setInterval,
+  ) as typeof setInterval
+  return () => {
+    globalThis.setInterval = setInterval
+    process.off('unhandledRejection', onUnhandled)
+    for (const listener of others) process.on('unhandledRejection', listener)
+  }
+}
+
+function summaryOf(event: { readonly type: string; readonly callId?: unknown; readonly outcome?: unknown }): string {
+  const outcome = typeof event.outcome === 'object' ? JSON.stringify(event.outcome) : String(event.outcome ?? '')
+  return [event.type, String(event.callId ?? ''), outcome].filter((part) => part !== '').join(' ')
+}
