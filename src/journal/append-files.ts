@@ -9,6 +9,7 @@
  *   A3  A file that does not end in a line feed gets one in front of its next write (S3 of the port).
  */
 import { dirname } from 'node:path'
+import { makeFolder } from './make-folder.ts'
 import { StorageError } from './storage.ts'
 import { errnoOf, poisonedError, toStorageError } from './storage-errors.ts'
 
@@ -24,7 +25,7 @@ export interface FileCalls {
   fsync(fd: number, done: (error: Error | null) => void): void
   fdatasyncSync(fd: number): void
   fsyncSync(fd: number): void
-  mkdirSync(path: string, options: { readonly recursive: true; readonly mode: number }): string | undefined
+  mkdirSync(path: string, options: { readonly mode: number }): unknown
   renameSync(from: string, to: string): void
   unlinkSync(path: string): void
 }
@@ -204,7 +205,7 @@ function openOrCreate(
   } catch (error) {
     if (errnoOf(error) !== 'ENOENT') throw error
   }
-  const createdFolder = fs.mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
+  const createdFolder = makeFolder(dirname(path), fs)
   return { fd: fs.openSync(path, 'a+', 0o600), createdFolder }
 }
 

@@ -11,6 +11,7 @@ import { dirname } from 'node:path'
 import type { AppendFile, FileCalls } from './append-files.ts'
 import { changedFolders, createAppendFiles } from './append-files.ts'
 import { call, createGroupCommit, syncFolder } from './group-commit.ts'
+import { makeFolder } from './make-folder.ts'
 import { acquireSessionLock } from './session-lock.ts'
 import type { Append, Durability, MaybePromise, Storage } from './storage.ts'
 import { StorageError } from './storage.ts'
@@ -66,7 +67,7 @@ export function createFileStorage(options: FileStorageOptions): Storage {
     temporaries += 1
     const temporary = `${path}.${process.pid}-${temporaries}.tmp`
     try {
-      const createdFolder = fs.mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
+      const createdFolder = makeFolder(dirname(path), fs)
       const fd = fs.openSync(temporary, 'wx', 0o600)
       const folders = changedFolders(path, createdFolder)
       try {
@@ -97,7 +98,7 @@ export function createFileStorage(options: FileStorageOptions): Storage {
       write()
     } catch (error) {
       if (errnoOf(error) !== 'ENOENT') throw toStorageError(error, path, 'writing')
-      fs.mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
+      makeFolder(dirname(path), fs)
       write()
     }
   }

@@ -17,7 +17,6 @@ import { randomUUID } from 'node:crypto'
 import {
   closeSync,
   linkSync,
-  mkdirSync,
   openSync,
   readFileSync,
   renameSync,
@@ -27,6 +26,7 @@ import {
 } from 'node:fs'
 import { dirname } from 'node:path'
 import { z } from 'zod'
+import { makeFolder } from './make-folder.ts'
 import { ProcessIdentity, thisProcess, whereaboutsOf } from './process-identity.ts'
 import { errnoOf, toStorageError } from './storage-errors.ts'
 
@@ -93,7 +93,7 @@ export function acquireSessionLock(path: string, info: LockInfo, options: LockOp
     id: randomUUID(),
   }
   try {
-    mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
+    makeFolder(dirname(path))
     acquire(path, owner, options.takeOver === true)
   } catch (error) {
     throw SessionLockedError.is(error) ? error : toStorageError(error, path, 'locking')
@@ -163,7 +163,10 @@ function findLock(path: string): FoundLock | undefined {
     const text = readFileSync(path, 'utf8')
     const { mtimeMs, ino } = statSync(path)
     const owner = parseOwner(text)
-    return { key: String(owner?.['id'] ?? `unreadable-${ino}`), owner, modifiedAt: mtimeMs }
+    const id = owner?.['id']
+    // It becomes part of a file's name. One that we have not written might be a path, or too long.
+    const key = typeof id === 'string' && /^[\w-]{1,64}$/.test(id) ? id : `unreadable-${ino}`
+    return { key, owner, modifiedAt: mtimeMs }
   } catch (error) {
     if (errnoOf(error) === 'ENOENT') return undefined
     throw error

@@ -147,19 +147,12 @@ export function discardSnapshots(storage: Storage, paths: readonly string[]): vo
   for (const path of paths) storage.writeDerived(path, '')
 }
 
-type Read =
-  | { readonly ok: true; readonly snapshot: Snapshot }
-  | { readonly ok: false; readonly why: string }
+type Read = { readonly ok: true; readonly snapshot: Snapshot } | { readonly ok: false; readonly why: string }
 
 const no = (why: string): Read => ({ ok: false, why })
 
 /** Every check of P2. */
-async function readSnapshot(
-  storage: Storage,
-  log: string,
-  bytes: Buffer,
-  expected: Expected,
-): Promise<Read> {
+async function readSnapshot(storage: Storage, log: string, bytes: Buffer, expected: Expected): Promise<Read> {
   const stored = parse(bytes)
   if (typeof stored === 'string') return no(stored)
   const { program, sessionId, agentId, offset, lastEvent, cursor, birth, run, digest } = stored

@@ -102,7 +102,8 @@ function toldViolation({ told }: Facts, logs: Logs): Violation | undefined {
     const end = child.facts.ends.get(delivery.run)
     const who = `${delivery.agentId} run ${delivery.run}`
     if (end === undefined) return broken(delivery, 'call.ended', `it tells the end of ${who}, which has none`)
-    if (end.at > delivery.at) return broken(delivery, 'call.ended', `it tells the end of ${who} before it came`)
+    if (end.at > delivery.at)
+      return broken(delivery, 'call.ended', `it tells the end of ${who} before it came`)
     if ((end.status === 'completed') !== delivery.isOk) {
       return broken(
         delivery,

@@ -99,7 +99,9 @@ function besideChain(
     ({ type, message }) => type === 'assistant' && message?.id !== undefined && replies.has(message.id),
   )
   const calls = new Set(
-    [...chain, ...blocks].flatMap(({ message }) => message?.blocks.filter(isToolUse).map(({ id }) => id) ?? []),
+    [...chain, ...blocks].flatMap(
+      ({ message }) => message?.blocks.filter(isToolUse).map(({ id }) => id) ?? [],
+    ),
   )
   const results = candidates.filter(
     ({ type, message }) =>

@@ -90,7 +90,8 @@ function messageOf(value: unknown): SourceMessage | undefined {
   }
 }
 
-const isBlock = (value: unknown): value is ContentBlock => isObject(value) && typeof value['type'] === 'string'
+const isBlock = (value: unknown): value is ContentBlock =>
+  isObject(value) && typeof value['type'] === 'string'
 
 const text = (value: unknown): string | undefined =>
   typeof value === 'string' && value !== '' ? value : undefined

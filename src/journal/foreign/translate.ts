@@ -17,7 +17,12 @@ import type { AgentEventOf, EventDraft, Recorded } from '../../machines/agent/ev
 import { MACHINE_VERSION } from '../../machines/agent/events.ts'
 import type { AgentState } from '../../machines/agent/fold.ts'
 import { foldAgent, isActive, UNBORN } from '../../machines/agent/fold.ts'
-import type { ContentBlock, PromptContent, ToolResultBlock, ToolUseBlock } from '../../machines/agent/messages.ts'
+import type {
+  ContentBlock,
+  PromptContent,
+  ToolResultBlock,
+  ToolUseBlock,
+} from '../../machines/agent/messages.ts'
 import { isText, isToolResult, isToolUse, textOf } from '../../machines/agent/messages.ts'
 import { AgentId, type BlobHash, type CallId } from '../../machines/ids.ts'
 import type { LogCursor, LogIdentity } from '../cursor.ts'
@@ -137,7 +142,9 @@ export function translate(
     const blocks = line.message?.blocks ?? []
     const results = blocks.filter(isToolResult)
     for (const result of results) takeResult(result, results.length === 1 ? line.toolUseResult : undefined)
-    const said = blocks.filter((block) => !isToolResult(block) && !(isText(block) && block.text.trim() === ''))
+    const said = blocks.filter(
+      (block) => !isToolResult(block) && !(isText(block) && block.text.trim() === ''),
+    )
     if (said.length === 0) return
     if (line.isHidden && results.length === 0) skip('lines that their program hides')
     else prompts.push({ line, blocks: said })
@@ -153,7 +160,8 @@ export function translate(
     const child = childOf(structured, call.block)
     if (child !== undefined) emit({ type: 'call.started', callId, child })
     const key = child?.agentId
-    const tells = isObject(structured) && structured['status'] === 'completed' && key !== undefined && !delivered.has(key)
+    const tells =
+      isObject(structured) && structured['status'] === 'completed' && key !== undefined && !delivered.has(key)
     const isTaken = emit({
       type: 'call.ended',
       callId,
@@ -249,7 +257,11 @@ function childOf(
   if (!id.success || typeof description !== 'string') return undefined
   return {
     agentId: id.data,
-    plan: planOf(typeof subagent_type === 'string' ? subagent_type : 'general-purpose', description, undefined),
+    plan: planOf(
+      typeof subagent_type === 'string' ? subagent_type : 'general-purpose',
+      description,
+      undefined,
+    ),
   }
 }
 

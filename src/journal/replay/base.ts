@@ -79,8 +79,12 @@ async function load(
   above: readonly string[],
 ): Promise<SharedPart> {
   const path = await findBase(storage, base, ownPath)
-  const shared = await share(storage, path, base.seq, base.line, above)
-  if (shared.base.seq === base.seq && shared.base.hash === base.hash) return shared
+  const shared = await share(storage, path, base.seq, base.line, above).catch((error: unknown) => {
+    // It has become shorter.
+    if (BaseError.is(error) && error.code === 'bad-position') return undefined
+    throw error
+  })
+  if (shared?.base.seq === base.seq && shared.base.hash === base.hash) return shared
   throw new BaseError(
     'changed-base',
     path,
@@ -124,8 +128,7 @@ async function share(
       `${path} has no position ${at}: its last is ${lastLineOf(last.recorded)}. Positions are shown by troupe log --json`,
     )
   }
-  const below =
-    birth.base === undefined ? undefined : await load(storage, birth.base, path, [...above, path])
+  const below = birth.base === undefined ? undefined : await load(storage, birth.base, path, [...above, path])
   const conversation = below?.conversation.fork(below.conversation.length) ?? createConversation()
   const events = entries.map(({ recorded }) => recorded)
   for (const recorded of events) conversation.push(recorded)

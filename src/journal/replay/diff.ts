@@ -52,7 +52,12 @@ export async function diffLogs(a: LogPlace, b: LogPlace): Promise<LogDiff> {
   return { ...tree, first: firstDifference(tree) }
 }
 
-async function diffAgents(a: LogPlace, b: LogPlace, aChildren: string, bChildren: string): Promise<AgentDiff> {
+async function diffAgents(
+  a: LogPlace,
+  b: LogPlace,
+  aChildren: string,
+  bChildren: string,
+): Promise<AgentDiff> {
   const [aSteps, bSteps] = [await storyOf(a), await storyOf(b)]
   const rows = align(aSteps, bSteps)
   const children: AgentDiff[] = []
@@ -78,7 +83,8 @@ const exists = async ({ storage, path }: LogPlace): Promise<boolean> => storage.
 /** The steps of a log; of a branch the shared ones first. */
 async function storyOf({ storage, path }: LogPlace): Promise<readonly StoryStep[]> {
   const events: Recorded[] = []
-  for await (const entry of readEntries(storage, path)) if (entry.kind === 'event') events.push(entry.recorded)
+  for await (const entry of readEntries(storage, path))
+    if (entry.kind === 'event') events.push(entry.recorded)
   const birth = events[0]?.event
   if (birth?.type !== 'agent.spawned' || birth.base === undefined) return stepsOf(events)
   const shared = await loadBase(storage, birth.base, path)

@@ -73,7 +73,8 @@ async function startedBy(
     if (entry.kind !== 'event') continue
     const { seq, event } = entry.recorded
     if (seq > position) break
-    if (event.type === 'call.started' && event.child !== undefined) children.set(event.child.agentId, undefined)
+    if (event.type === 'call.started' && event.child !== undefined)
+      children.set(event.child.agentId, undefined)
     if (event.type === 'call.ended' && event.delivered !== undefined) {
       const { agentId, run } = event.delivered
       if (children.has(agentId)) children.set(agentId, run)
