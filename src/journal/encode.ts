@@ -251,7 +251,9 @@ function conversationLine({ frame, time, table }: Place, type: string, parts: Co
 function lifecycleLine({ frame, cursor, time, table }: Place, event: AgentEvent): string {
   return (
     `{"type":"system","subtype":"troupe","seq":${cursor.seq}${versionMember(event.type, table)},` +
-    `"timestamp":"${time}",${frame.session},"event":${JSON.stringify(event)}}\n`
+    // Who this is about stands on the first line and on every line of the conversation; here it would be a fifth of
+    // the line.
+    `"timestamp":"${time}",${event.type === 'agent.spawned' ? `${frame.session},` : ''}"event":${JSON.stringify(event)}}\n`
   )
 }
 

@@ -158,15 +158,7 @@ describe('lines', () => {
     })
     expect(root).not.toHaveProperty('agentId')
     const [lifecycle] = linesOf(writeLog([prepared()], { identity: CHILD }).text)
-    expect(Object.keys(lifecycle ?? {})).toEqual([
-      'type',
-      'subtype',
-      'seq',
-      'timestamp',
-      'sessionId',
-      'agentId',
-      'event',
-    ])
+    expect(Object.keys(lifecycle ?? {})).toEqual(['type', 'subtype', 'seq', 'timestamp', 'event'])
   })
 
   it('say nothing of what is default: a plain prompt notes its run and machine only', () => {
