@@ -9,6 +9,7 @@ import { reportChildren } from './scenarios/children.ts'
 import { reportCrash } from './scenarios/crash.ts'
 import { reportEvents } from './scenarios/events.ts'
 import { reportMemory } from './scenarios/memory.ts'
+import { reportOpening, reportStreaming } from './scenarios/open.ts'
 import { reportOverhead } from './scenarios/overhead.ts'
 import { reportReplay } from './scenarios/replay.ts'
 import type { Settings } from './settings.ts'
@@ -50,6 +51,8 @@ async function runAll(settings: Settings): Promise<void> {
   await run('turns', () => reportOverhead(settings, 'turn'))
   await run('events', () => reportEvents(settings))
   await run('replay', () => reportReplay(settings))
+  await run('open', () => reportOpening(settings))
+  await run('stream', () => reportStreaming(settings))
   await run('memory', () => reportMemory(settings))
   const children = await run('children', () => reportChildren(settings))
   await run('crash', () => reportCrash(settings))

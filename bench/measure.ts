@@ -7,6 +7,7 @@ const MEASUREMENTS = {
   events: async () => (await import('./scenarios/events.ts')).measureEvents,
   replay: async () => (await import('./scenarios/replay.ts')).measureReplay,
   memory: async () => (await import('./scenarios/memory.ts')).measureMemory,
+  longLog: async () => (await import('./scenarios/open.ts')).measureLongLog,
   children: async () => (await import('./scenarios/children.ts')).measureChildren,
 }
 

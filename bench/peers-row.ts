@@ -12,16 +12,18 @@ export function peersTable(calls: OverheadFigures, children: readonly ChildrenRo
     const row = children.find((candidate) => candidate.worker === worker)
     return row === undefined ? '–' : `${number(row.peakRssMb.min)} MB`
   }
-  const cpuOf = (kind: 'floor' | 'engine') =>
+  const cpuOf = (kind: 'floor' | 'engine', figure: 'cpuMs' | 'coldCpuMs' = 'cpuMs') =>
     list(
       (['write', 'fsync'] as const).map(
-        (durability) => find(calls.rows, kind, durability, longest)?.cpuMs.min ?? Number.NaN,
+        (durability) => find(calls.rows, kind, durability, longest)?.[figure].min ?? Number.NaN,
       ),
     )
   const floorKb = (find(calls.rows, 'floor', 'write', longest)?.bytes ?? Number.NaN) / 1_000
   return {
     title: 'Beside the peers',
-    notes: [],
+    notes: [
+      `Smallest of all runs, code warm. In the first run of a process: floor ${cpuOf('floor', 'coldCpuMs')}, Troupe ${cpuOf('engine', 'coldCpuMs')}.`,
+    ],
     columns: [
       '',
       `CPU ms per call at ${number(longest)} calls`,

@@ -13,6 +13,8 @@ export interface Settings {
   readonly json: string | undefined
   /** Folder for CPU profiles of the measured processes. */
   readonly profiles: string | undefined
+  /** Size of the longest log that is streamed, in megabytes. */
+  readonly logMb: number
   /** Decides when the crash test kills. */
   readonly seed: number
 }
@@ -20,10 +22,12 @@ export interface Settings {
 export const USAGE = `npm run bench -- [options]
 
   --quick          a few seconds, to see that it works; the figures mean nothing
-  --only a,b       some scenarios: calls, turns, events, replay, memory, children, crash
+  --only a,b       some scenarios: calls, turns, events, replay, open, stream,
+                   memory, children, crash
   --json FILE      writes all figures
   --folder DIR     where logs are written (default: the folder for temporary files)
   --seed N         when the crash test kills (default: by chance; printed)
+  --log-mb N       size of the log that is streamed, in MB (default: 1,000)
   --profile DIR    writes a CPU profile of every measured process`
 
 /** Reads the command line. Throws a `TypeError` for what it does not know. */
@@ -36,6 +40,7 @@ export function readSettings(args: readonly string[]): Settings | 'help' {
       json: { type: 'string' },
       folder: { type: 'string', default: tmpdir() },
       seed: { type: 'string' },
+      'log-mb': { type: 'string', default: '1000' },
       profile: { type: 'string' },
       help: { type: 'boolean', default: false },
     },
@@ -47,8 +52,15 @@ export function readSettings(args: readonly string[]): Settings | 'help' {
     only: values.only?.split(','),
     json: values.json,
     profiles: values.profile,
+    logMb: sizeOf(values['log-mb']),
     seed: seedOf(values.seed),
   }
+}
+
+function sizeOf(text: string): number {
+  const megabytes = Number(text)
+  if (!(megabytes > 0)) throw new TypeError(`--log-mb must be a number above 0, not "${text}"`)
+  return megabytes
 }
 
 function seedOf(text: string | undefined): number {

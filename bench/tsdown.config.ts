@@ -15,5 +15,6 @@ export default defineConfig({
   sourcemap: true,
   clean: true,
   logLevel: 'warn',
+  deps: { alwaysBundle: ['rxjs'] },
   outExtensions: () => ({ js: '.js' }),
 })

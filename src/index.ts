@@ -8,6 +8,7 @@
 
 export type {
   AgentView,
+  BranchOptions,
   Denial,
   Engine,
   EngineEvent,
@@ -23,6 +24,8 @@ export type {
 export { createEngine } from './engine/create-engine.ts'
 export type { EngineDiagnosticCode, EngineErrorCode } from './engine/errors.ts'
 export { EngineClosedError, EngineError, JournalError } from './engine/errors.ts'
+export type { Rerun, RerunOptions } from './engine/rerun/rerun.ts'
+export { rerun } from './engine/rerun/rerun.ts'
 
 // ── definitions ──────────────────────────────────────────────────────────────────────────────────────────
 
@@ -75,6 +78,24 @@ export { StorageError } from './journal/storage.ts'
 
 // ── what happened ────────────────────────────────────────────────────────────────────────────────────────
 
+// ── replay and time travel ───────────────────────────────────────────────────────────────────────────────
+export type { CassetteOptions, CassetteReel, CassetteTurn } from './effects/model/cassette.ts'
+export { createCassetteModel } from './effects/model/cassette.ts'
+export type { CheckOptions, FoldedAgent, LogCheck, Violation } from './journal/check/check-log.ts'
+export { checkLog } from './journal/check/check-log.ts'
+export type { CheckedLog, NamedLog } from './journal/check/check-tree.ts'
+export { checkTree } from './journal/check/check-tree.ts'
+export type { EventEntry, LogEntry, Remark } from './journal/log-entry.ts'
+export { readEntries } from './journal/read-entries.ts'
+export type { BaseErrorCode } from './journal/replay/base.ts'
+export { BaseError } from './journal/replay/base.ts'
+export type { AgentDiff, Difference, DiffRow, LogDiff, LogPlace } from './journal/replay/diff.ts'
+export { diffLogs } from './journal/replay/diff.ts'
+export type { Replay, ReplayOptions } from './journal/replay/replay.ts'
+export { replay } from './journal/replay/replay.ts'
+export type { ReplayedAgent, ReplaySessionOptions } from './journal/replay/replay-session.ts'
+export { replaySession } from './journal/replay/replay-session.ts'
+export type { StepKind, StoryStep } from './journal/replay/steps.ts'
 export type { Phase } from './machines/agent/accepts.ts'
 export type {
   AgentEvent,

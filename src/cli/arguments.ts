@@ -15,6 +15,8 @@ type SessionChoice =
   | { readonly kind: 'new'; readonly sessionId?: string }
   | { readonly kind: 'latest' }
   | { readonly kind: 'resume'; readonly id: string }
+  /** `target`: start of a session id, or a file. `at` undefined: its end. */
+  | { readonly kind: 'branch'; readonly target: string; readonly at: number | undefined }
 
 export interface RunArguments {
   /** The words of the command line, joined; undefined when there are none. */
@@ -52,7 +54,10 @@ export type Parsed =
       readonly target: string
       readonly at: number | undefined
       readonly json: boolean
+      readonly rerun: boolean
+      readonly liveTools: boolean
     }
+  | { readonly kind: 'diff'; readonly a: string; readonly b: string; readonly json: boolean }
 
 /** Spelled out here because the schema behind the type would load a validator before `--help` can be shown. */
 const PERMISSION_MODES = [
@@ -106,7 +111,9 @@ export function parseArguments(argv: readonly string[], version: string): Parsed
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error
     if (error.exitCode === 0) return { kind: 'print', text: printed }
-    throw new UsageError(`${error.message.replace(/^error: /, '').replace(/[.\s]+$/, '')}; see troupe --help`)
+    throw new UsageError(
+      `${error.message.replace(/^error: /, '').replace(/(?<![.\s])[.\s]+$/, '')}; see troupe --help`,
+    )
   }
   if (parsed === undefined) throw new UsageError('nothing to do; see troupe --help')
   return parsed
@@ -114,14 +121,9 @@ export function parseArguments(argv: readonly string[], version: string): Parsed
 
 const isHelp = (argv: readonly string[]): boolean => argv[0] === '--help' || argv[0] === '-h'
 
-function createProgram(version: string, done: (parsed: Parsed) => void): Command {
-  return new Command('troupe')
-    .description('Runs an agent and its sub-agents on the code in this directory. Every step is in a log.')
-    .usage('[options] [prompt...]')
-    .argument('[prompt...]', 'what to do; text that is piped in is added to it')
-    .version(version, '-v, --version', 'print the version')
-    .helpOption('-h, --help', 'print this help')
-    .helpCommand(false)
+/** What every way to start a run takes. */
+function withRunOptions(command: Command): Command {
+  return command
     .option('-p, --print', 'answer once and exit')
     .addOption(
       new Option('--output-format <format>', 'what goes to standard output')
@@ -147,6 +149,24 @@ function createProgram(version: string, done: (parsed: Parsed) => void): Command
     .option('--system-prompt <text>', 'replaces the system prompt')
     .option('--append-system-prompt <text>', 'is added to the system prompt')
     .addOption(
+      new Option('--durability <level>', 'write survives the end of the process, fsync that of the machine')
+        .choices(['write', 'fsync'])
+        .default('fsync'),
+    )
+    .option('--debug', 'errors with their stacks')
+}
+
+function createProgram(version: string, done: (parsed: Parsed) => void): Command {
+  return withRunOptions(
+    new Command('troupe')
+      .description('Runs an agent and its sub-agents on the code in this directory. Every step is in a log.')
+      .usage('[options] [prompt...]')
+      .argument('[prompt...]', 'what to do; text that is piped in is added to it')
+      .version(version, '-v, --version', 'print the version')
+      .helpOption('-h, --help', 'print this help')
+      .helpCommand(false),
+  )
+    .addOption(
       new Option('--session-id <uuid>', 'id of the new session')
         .argParser(sessionId)
         .conflicts(['resume', 'continue']),
@@ -157,14 +177,8 @@ function createProgram(version: string, done: (parsed: Parsed) => void): Command
       ),
     )
     .option('-c, --continue', 'go on with the latest session of this directory')
-    .addOption(
-      new Option('--durability <level>', 'write survives the end of the process, fsync that of the machine')
-        .choices(['write', 'fsync'])
-        .default('fsync'),
-    )
     .option('--take-over', "resume a session that another machine's process holds")
     .option('--accept-damage', 'resume over a gap in a log; the log will say so')
-    .option('--debug', 'errors with their stacks')
     .addOption(new Option('--default-prompt <text>').hideHelp())
     .addHelpText('after', MORE_HELP)
     .action((words: readonly string[], options: RunOptionValues) => {
@@ -215,11 +229,58 @@ const COMMANDS: Readonly<Record<string, (program: Command, done: (parsed: Parsed
       .description('fold a log to the state it leads to, and check it')
       .argument('<file|id>', 'a log file, or the start of a session id')
       .option('--at <n>', 'the state after the event at position n of the log', wholeNumber(0))
+      .option('--rerun', 'play its replies through the engine again, and show where it differs')
+      .option('--live-tools', 'with --rerun: run the tools instead of taking their results from the log')
       .option('--json', 'one JSON object per log')
       .option('--debug', 'errors with their stacks')
-      .action((target: string, { at, json = false }: { at?: number; json?: boolean }) =>
-        done({ kind: 'replay', target, at, json }),
+      .action((target: string, options: ReplayOptionValues) => done(replayArguments(target, options))),
+  diff: (program, done) =>
+    program
+      .command('diff')
+      .description('show where the stories of two logs first differ')
+      .argument('<a>', 'a log file, or the start of a session id')
+      .argument('<b>', 'another one')
+      .option('--json', 'one JSON object')
+      .option('--debug', 'errors with their stacks')
+      .action((a: string, b: string, { json = false }: { json?: boolean }) =>
+        done({ kind: 'diff', a, b, json }),
       ),
+  branch: (program, done) =>
+    withRunOptions(
+      program
+        .command('branch')
+        .description(
+          'go on from any position of a log, in a session of its own; transcripts of Claude Code too',
+        )
+        .argument('<id|file>', 'the start of a session id, or a log file')
+        .argument('[prompt...]', 'what to ask there; default: to go on')
+        .option(
+          '--at <n>',
+          'position of the last line that the branch shares; default: the end',
+          wholeNumber(0),
+        ),
+    ).action((target: string, words: readonly string[], options: RunOptionValues & { at?: number }) =>
+      done({
+        kind: 'run',
+        run: { ...runArguments(words, options), session: { kind: 'branch', target, at: options.at } },
+      }),
+    ),
+}
+
+interface ReplayOptionValues {
+  readonly at?: number
+  readonly json?: boolean
+  readonly rerun?: boolean
+  readonly liveTools?: boolean
+}
+
+function replayArguments(
+  target: string,
+  { at, json = false, rerun = false, liveTools = false }: ReplayOptionValues,
+): Parsed {
+  if (liveTools && !rerun) throw new UsageError('--live-tools needs --rerun')
+  if (rerun && at !== undefined) throw new UsageError('--rerun plays a whole log; leave --at out')
+  return { kind: 'replay', target, at, json, rerun, liveTools }
 }
 
 function addCommands(program: Command, done: (parsed: Parsed) => void): void {

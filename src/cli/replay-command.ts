@@ -14,18 +14,23 @@ export interface ReplayArguments {
   /** Position in the log of the last line that counts. */
   readonly at: number | undefined
   readonly json: boolean
+  /** Play it through the engine again. */
+  readonly rerun: boolean
+  readonly liveTools: boolean
 }
 
 /**
  * Writes the state of each log. Resolves with 1 when one is damaged or has an event that cannot follow; what a
  * kill leaves (a torn last line, half a reply) is neither.
  */
-export async function replayCommand({ target, at, json }: ReplayArguments, host: Host): Promise<number> {
+export async function replayCommand(args: ReplayArguments, host: Host): Promise<number> {
+  const { target, at, json } = args
   const reader = await host.sessions(homeOf(host))
   const logs = await logsOfTarget(target, reader, host)
   // A position is one log's own: of a session it means the root's.
   const chosen = at === undefined ? logs : logs.slice(0, 1)
   if (chosen.length === 0) throw new UsageError(`${target} has no log; see troupe sessions`)
+  if (args.rerun) return rerunLog(chosen[0] ?? target, args, host)
   let code: number = EXIT.success
   const named = chosen.map((path) => ({ path, entries: reader.read(path) }))
   for (const check of await checkTree(named, { until: at })) {
@@ -35,6 +40,23 @@ export async function replayCommand({ target, at, json }: ReplayArguments, host:
     else for (const line of report(path, located)) host.stdout.write(`${line}\n`)
   }
   return code
+}
+
+/** Loaded when it is wanted: a plain replay needs no engine. */
+async function rerunLog(log: string, { json, liveTools }: ReplayArguments, host: Host): Promise<number> {
+  const { rerun } = await import('../engine/rerun/rerun.ts')
+  const { createFileStorage } = await import('../journal/file-storage.ts')
+  const { describeDiff } = await import('./diff-command.ts')
+  const storage = createFileStorage({ durability: 'write' })
+  const { diff, complaints } = await rerun(storage, log, { liveTools, cwd: host.cwd })
+  if (json) host.stdout.write(`${JSON.stringify({ log, complaints, ...diff })}\n`)
+  else {
+    const lines = describeDiff(diff, host.stdout.columns ?? 160, { a: 'log', b: 'rerun' })
+    for (const line of [...lines, ...complaints.map((complaint) => `  ${complaint}`)]) {
+      host.stdout.write(`${line}\n`)
+    }
+  }
+  return diff.first === undefined ? EXIT.success : EXIT.failure
 }
 
 const isSound = ({ remarks, violation }: LogCheck): boolean =>

@@ -22,6 +22,8 @@ export async function main(host: Host): Promise<number> {
         return await (await import('./log-command.ts')).logCommand(parsed, host)
       case 'replay':
         return await (await import('./replay-command.ts')).replayCommand(parsed, host)
+      case 'diff':
+        return await (await import('./diff-command.ts')).diffCommand(parsed, host)
     }
   } catch (error) {
     host.stderr.write(`${describeError(error, host.argv.includes('--debug'))}\n`)

@@ -25,6 +25,7 @@ import { errorOf, subtypeOf } from './result-line.ts'
 import { createRunOutput, type RunOutput } from './run-output.ts'
 import type { SessionReader } from './session-reader.ts'
 import { createStreamJson, type StreamJson } from './stream-json.ts'
+import { logsOfTarget } from './targets.ts'
 
 /** `max_tokens` of the requests of the command line. */
 const MAX_OUTPUT_TOKENS = 32_000
@@ -41,14 +42,19 @@ export async function runCommand(args: RunArguments, host: Host): Promise<number
   const choice = chooseModel(args.model, host.env)
   const retries = retriesIn(host.env)
   const resumed = await sessionToResume(args, host)
-  const isOptional = args.prompt !== undefined || args.defaultPrompt !== undefined || resumed !== undefined
+  const branchOf = await logToBranch(args, host)
+  const isOptional =
+    branchOf !== undefined ||
+    args.prompt !== undefined ||
+    args.defaultPrompt !== undefined ||
+    resumed !== undefined
   const prompt =
     (await readPrompt(args.prompt, host, isOptional)) ??
     (resumed === undefined ? args.defaultPrompt : undefined)
-  if (prompt === undefined && resumed === undefined) {
+  if (prompt === undefined && resumed === undefined && branchOf === undefined) {
     throw new UsageError('there is no prompt; give one, as in troupe -p "what does this do?", or pipe it in')
   }
-  if (args.maxTurns !== undefined && prompt === undefined) {
+  if (args.maxTurns !== undefined && prompt === undefined && branchOf === undefined) {
     throw new UsageError('--max-turns limits a new run; give a prompt as well')
   }
   if (choice.kind === 'offline' && choice.notice !== undefined) host.stderr.write(`${choice.notice}\n`)
@@ -72,7 +78,7 @@ export async function runCommand(args: RunArguments, host: Host): Promise<number
     progress.event(event)
   })
   try {
-    return await runAll({ engine, args, prompt, resumed, output, progress, stop, host })
+    return await runAll({ engine, args, prompt, resumed, branchOf, output, progress, stop, host })
   } finally {
     subscription.unsubscribe()
     progress.stop()
@@ -86,6 +92,8 @@ interface Session {
   readonly args: RunArguments
   readonly prompt: string | undefined
   readonly resumed: Resumed | undefined
+  /** The log that is branched. */
+  readonly branchOf: string | undefined
   readonly output: RunOutput
   readonly progress: Progress
   readonly stop: Stop
@@ -94,7 +102,8 @@ interface Session {
 
 /** First what was in flight, then the new prompt. */
 async function runAll(session: Session): Promise<number> {
-  const { engine, args, prompt, resumed, output, progress, stop } = session
+  const { engine, args, prompt, resumed, branchOf, output, progress, stop } = session
+  if (branchOf !== undefined) return follow(startBranch(branchOf, session), true, session)
   let code: number = EXIT.success
   if (resumed !== undefined) {
     for (const fact of await factsInFlight(resumed.reader, resumed.sessionId)) {
@@ -123,6 +132,18 @@ async function runAll(session: Session): Promise<number> {
     ...(args.maxTurns !== undefined && { maxTurns: args.maxTurns }),
   })
   return follow(run, true, session)
+}
+
+function startBranch(log: string, { engine, args, prompt, host }: Session): Run {
+  const { session, maxTurns } = args
+  const model = chooseModel(args.model, host.env).kind === 'offline' ? OFFLINE : args.model
+  return engine.branch(log, {
+    ...(session.kind === 'branch' && session.at !== undefined && { at: session.at }),
+    ...(prompt !== undefined && { prompt }),
+    // Without the flag it is the base's, unless the offline one answers: the log shall say so.
+    ...(model !== undefined && { modelId: model }),
+    ...(maxTurns !== undefined && { maxTurns }),
+  })
 }
 
 /** Waits for a run and reports its end. Resolves with the exit code that it means. */
@@ -220,7 +241,7 @@ async function requireReadable(folder: string): Promise<void> {
 }
 
 async function sessionToResume({ session }: RunArguments, host: Host): Promise<Resumed | undefined> {
-  if (session.kind === 'new') return undefined
+  if (session.kind === 'new' || session.kind === 'branch') return undefined
   const reader = await host.sessions(homeOf(host))
   if (session.kind === 'resume') return { sessionId: await reader.find(session.id), reader }
   const sessionId = await reader.latest()
@@ -228,6 +249,14 @@ async function sessionToResume({ session }: RunArguments, host: Host): Promise<R
     throw new CliError(`there is no session of ${host.cwd} to continue; start one with troupe -p "…"`)
   }
   return { sessionId, reader }
+}
+
+/** The root's log of what is branched. */
+async function logToBranch({ session }: RunArguments, host: Host): Promise<string | undefined> {
+  if (session.kind !== 'branch') return undefined
+  const [log] = await logsOfTarget(session.target, await host.sessions(homeOf(host)), host)
+  if (log === undefined) throw new UsageError(`${session.target} has no log; see troupe sessions`)
+  return log
 }
 
 async function engineOptions(args: RunArguments, choice: ModelChoice, host: Host): Promise<EngineOptions> {

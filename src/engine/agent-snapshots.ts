@@ -13,6 +13,7 @@ import { agentMachine } from '../machines/agent/machine.ts'
 import type { AgentId } from '../machines/ids.ts'
 import type { EngineCore } from './core.ts'
 import { EngineError, messageOf } from './errors.ts'
+import { newLosses } from './log-losses.ts'
 import type { ReadAgent } from './read-agent.ts'
 import { readAgent, readAgentFrom, UnusableSnapshot } from './read-agent.ts'
 import type { Session } from './session.ts'
@@ -45,14 +46,16 @@ export class AgentSnapshots {
   }
 
   /**
-   * Reads the log: from its newest snapshot that can be believed, or from its start when there is none or `fromStart`
-   * asks for it. Rejects as `readAgent` does.
+   * Reads the log: from its newest snapshot that can be believed, or from its start when there is none. Who accepts
+   * damage wants to know all of it, so that no snapshot may stand in front of it. Rejects as `readAgent` does.
    */
-  async read(fromStart: boolean): Promise<ReadAgent> {
-    const read = fromStart ? undefined : await this.#readTail()
-    const found = read ?? (await readAgent(this.#core.storage, this.#log))
-    this.#newEvents = found.events
-    return found
+  async read(acceptDamage: boolean): Promise<ReadAgent> {
+    const tail = acceptDamage ? undefined : await this.#readTail()
+    const read = tail ?? (await readAgent(this.#core.storage, this.#log, { acceptDamage }))
+    this.#newEvents = read.events
+    // What was accepted is not in the log yet, and perhaps never will be: the next one must meet it, too.
+    this.#isOff = newLosses(read).length > 0
+    return read
   }
 
   async #readTail(): Promise<ReadAgent | undefined> {
@@ -77,11 +80,6 @@ export class AgentSnapshots {
 
   #reject(why: string): void {
     this.#core.diagnose('snapshot-rejected', `the snapshot ${why}; the log is read from its start`)
-  }
-
-  /** Writes none any more: the log has losses that nobody has recorded as accepted. */
-  turnOff(): void {
-    this.#isOff = true
   }
 
   /** Counts an event. */

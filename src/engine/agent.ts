@@ -27,6 +27,7 @@ import { isToolUse } from '../machines/agent/messages.ts'
 import type { AgentId, CallId } from '../machines/ids.ts'
 import { AgentSnapshots } from './agent-snapshots.ts'
 import type { Denial } from './api.ts'
+import { sharedConversation } from './branch.ts'
 import type { CallLedger } from './call-ledger.ts'
 import type { EngineCore } from './core.ts'
 import { EffectScope } from './effect-scope.ts'
@@ -103,6 +104,8 @@ export class Agent implements MailboxOwner {
   #late = 0
   #waiters: { readonly resolve: (ended: EndedRun) => void; readonly reject: (error: unknown) => void }[] = []
   #isStarted = false
+  /** Why it goes on no more: its log cannot be written, its machine has failed, or the engine lets go of it. */
+  #stopped: EngineError | undefined
   #isHalted = false
 
   constructor(
@@ -146,7 +149,7 @@ export class Agent implements MailboxOwner {
 
   /** Number of the run that is on or was last; 0 before the first. */
   get runNumber(): number {
-    return this.#actor?.snapshot.context.run ?? 0
+    return this.#actor?.snapshot.context.run ?? this.#birth?.base?.run ?? 0
   }
 
   /** What its log says besides run and conversation. */
@@ -174,6 +177,13 @@ export class Agent implements MailboxOwner {
 
   get isRunning(): boolean {
     return this.#actor !== undefined && isActive(this.#actor.snapshot)
+  }
+
+  /** Whether a run is on when everything that is staged has happened. */
+  get #willRun(): boolean {
+    const last = this.#staged.at(-1)
+    const actor = last === undefined ? this.#actor : last.actor
+    return actor !== undefined && isActive(actor.stagedSnapshot)
   }
 
   /** Running time of the run in milliseconds. */
@@ -218,6 +228,8 @@ export class Agent implements MailboxOwner {
 
   /** The next end there is: for a run that is about to start. */
   nextEnd(): Promise<EndedRun> {
+    // Who asks after it was stopped would wait for ever.
+    if (this.#stopped !== undefined) return Promise.reject(this.#stopped)
     return new Promise((resolve, reject) => this.#waiters.push({ resolve, reject }))
   }
 
@@ -298,6 +310,8 @@ export class Agent implements MailboxOwner {
   /** Ends the run that is on. Resolves when it has ended; at once when none is on. */
   async kill(by: string, reason?: string): Promise<void> {
     if (!this.isRunning) return
+    // One that was read back and waits for its parent: it ends by its own effects, as any other.
+    this.restart()
     const ended = this.nextEnd()
     ended.catch(() => {})
     await this.post({ type: 'kill.requested', by, ...(reason !== undefined && { reason }) })
@@ -306,14 +320,17 @@ export class Agent implements MailboxOwner {
 
   /** Takes no more events; a run that is on is recorded as suspended first. */
   async seal(): Promise<void> {
-    if (!this.isRunning) return this.#mailbox.close()
+    // Also for an agent without a run: its first may be on its way to the disk, and must not begin behind the close.
+    const last = (): readonly EventDraft[] =>
+      this.#willRun ? [{ type: 'run.suspended', reason: 'closed' }] : []
     // A log that cannot be written any more has halted the agent already, with its own error.
-    await this.#mailbox.closeWith({ type: 'run.suspended', reason: 'closed' }).catch(() => {})
+    await this.#mailbox.closeWith(last).catch(() => {})
   }
 
   /** Aborts what is in flight, without an end. Resolves when nothing of the agent runs any more. */
   async stop(reason: EngineError): Promise<void> {
     this.#snapshotIfDue(true)
+    this.#stopped ??= reason
     this.#actor?.stop()
     this.#rejectWaiters(reason)
     await this.scope.settled()
@@ -322,15 +339,24 @@ export class Agent implements MailboxOwner {
     this.phase$.complete()
   }
 
+  /** The conversation of a branch begins with what it shares. */
+  #behindBase(own: LazyConversation): LazyConversation {
+    const base = this.#birth?.base
+    return base === undefined ? own : own.after(() => sharedConversation(this.#core, base, this.logPath))
+  }
+
   /** Takes what its log says. Nothing runs before {@link restart}. */
-  restore(read: Pick<ReadAgent, 'state' | 'digest' | 'conversation' | 'cursor' | 'offset' | 'lastEvent'>): void {
+  restore(
+    read: Pick<ReadAgent, 'state' | 'digest' | 'conversation' | 'cursor' | 'offset' | 'lastEvent'>,
+  ): void {
     const { state } = read
     this.#birth = state.birth
     this.#cursor = read.cursor
     this.#offset = read.offset
     this.#lastEvent = read.lastEvent
     this.#digest = read.digest
-    this.#conversation = read.conversation
+    // What it has already is behind its base already.
+    if (read.conversation !== this.#conversation) this.#conversation = this.#behindBase(read.conversation)
     if (state.run !== undefined) {
       this.#actor = RunActor.restore(this.#core.machine(), state.run, this.#onActorError, this.#inspector())
     }
@@ -427,7 +453,10 @@ export class Agent implements MailboxOwner {
     const step = this.#staged.shift()
     if (step === undefined || step.recorded !== recorded) throw new Error('an event was applied out of order')
     const { event } = recorded
-    if (event.type === 'agent.spawned') this.#birth = event
+    if (event.type === 'agent.spawned') {
+      this.#birth = event
+      this.#conversation = this.#behindBase(this.#conversation)
+    }
     if (step.actor !== this.#actor) {
       this.#actor = step.actor
       this.#isStarted = true
@@ -455,6 +484,7 @@ export class Agent implements MailboxOwner {
 
   #stopFor(failure: EngineError): void {
     this.#isHalted = true
+    this.#stopped ??= failure
     this.#mailbox.close()
     this.#actor?.stop()
     this.#rejectWaiters(failure)

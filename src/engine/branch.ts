@@ -29,7 +29,11 @@ export function logOf(core: EngineCore, source: string): string {
 }
 
 /** Reads what is shared. Rejects with an `EngineError`: `bad-position`, `missing-base`, `changed-base`. */
-export function shareForBranch(core: EngineCore, source: string, at: number | undefined): Promise<SharedPart> {
+export function shareForBranch(
+  core: EngineCore,
+  source: string,
+  at: number | undefined,
+): Promise<SharedPart> {
   return asEngineErrors(shareLog(core.storage, logOf(core, source), at))
 }
 

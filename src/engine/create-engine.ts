@@ -107,9 +107,10 @@ class LocalEngine implements Engine {
       const { root } = session
       const shared = await shareForBranch(this.#core, source, options.at)
       const birth = branchBirth(this.#core, root.id, shared, options)
-      const origin = options.prompt === undefined ? ('engine' as const) : ('user' as const)
-      const prompt = options.prompt ?? GO_ON_FROM_HERE
-      await session.startRun(root, prompt, birth, { maxTurns: options.maxTurns, origin })
+      await session.startRun(root, options.prompt ?? GO_ON_FROM_HERE, birth, {
+        maxTurns: options.maxTurns,
+        from: options.prompt === undefined ? 'engine' : undefined,
+      })
       return root
     })
   }
@@ -128,6 +129,9 @@ class LocalEngine implements Engine {
     const parsed = AgentIdSchema.safeParse(agentId)
     if (!parsed.success)
       throw new EngineError('bad-agent-id', `"${agentId}" is no agent id: "a" and 16 hexadecimal digits`)
+    const known = this.#core.agents.get(parsed.data)
+    // While its session is being brought back nothing but that writes its log.
+    if (known !== undefined) await this.#sessions.get(known.session.id)?.catch(() => {})
     await this.#core.agents.get(parsed.data)?.kill('user', reason)
   }
 

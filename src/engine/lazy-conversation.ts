@@ -10,7 +10,11 @@ import type { Recorded } from '../machines/agent/events.ts'
 
 type Held =
   | { readonly kind: 'whole'; readonly conversation: Conversation }
-  | { readonly kind: 'unread'; readonly read: () => Promise<Conversation>; readonly since: ConversationEntry[] }
+  | {
+      readonly kind: 'unread'
+      readonly read: () => Promise<Conversation>
+      readonly since: ConversationEntry[]
+    }
   | { readonly kind: 'reading'; readonly done: Promise<Conversation>; readonly since: ConversationEntry[] }
 
 export class LazyConversation {

@@ -36,7 +36,8 @@ export interface MailboxOwner {
 }
 
 interface Post {
-  readonly drafts: readonly EventDraft[]
+  /** Asked when its turn has come, behind everything that was posted before. */
+  readonly drafts: () => readonly EventDraft[]
   readonly isLast: boolean
   readonly resolve: (posted: Posted) => void
   readonly reject: (error: unknown) => void
@@ -57,12 +58,15 @@ export class Mailbox {
    * written. After the mailbox is closed every event is late.
    */
   post(...drafts: readonly EventDraft[]): Promise<Posted> {
-    return this.#enqueue(drafts, false)
+    return this.#enqueue(() => drafts, false)
   }
 
-  /** Posts the last events that this mailbox takes: whatever comes behind them is late. */
-  closeWith(...drafts: readonly EventDraft[]): Promise<Posted> {
-    return this.#enqueue(drafts, true)
+  /**
+   * Posts the last events that this mailbox takes: whatever comes behind them is late. `last` is asked for them when
+   * everything before is durable or staged, and may give none.
+   */
+  closeWith(last: () => readonly EventDraft[]): Promise<Posted> {
+    return this.#enqueue(last, true)
   }
 
   /** Takes no more events. */
@@ -70,7 +74,7 @@ export class Mailbox {
     if (this.#closed === 'open') this.#closed = 'closed'
   }
 
-  #enqueue(drafts: readonly EventDraft[], isLast: boolean): Promise<Posted> {
+  #enqueue(drafts: () => readonly EventDraft[], isLast: boolean): Promise<Posted> {
     return new Promise((resolve, reject) => {
       this.#waiting.push({ drafts, isLast, resolve, reject })
       if (!this.#isPumping) this.#pump()
@@ -116,7 +120,7 @@ export class Mailbox {
     const done: (() => void)[] = []
     for (const post of posts) {
       let posted: Posted = 'late'
-      for (const draft of post.drafts) {
+      for (const draft of post.drafts()) {
         const staged = this.#closed === 'open' ? this.#owner.stage(draft) : 'late'
         posted = staged === 'late' ? 'late' : 'taken'
         if (staged === 'late') this.#owner.late(draft)

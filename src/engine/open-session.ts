@@ -16,7 +16,7 @@ import { AgentSnapshots } from './agent-snapshots.ts'
 import type { ResumeOptions } from './api.ts'
 import type { EngineCore } from './core.ts'
 import { EngineError, messageOf } from './errors.ts'
-import { newLosses, refuseLosses } from './log-losses.ts'
+import { newLosses } from './log-losses.ts'
 import type { ReadAgent } from './read-agent.ts'
 import { restorePrepared } from './restore-prepared.ts'
 import { Session } from './session.ts'
@@ -63,11 +63,8 @@ export async function sessionExists(core: EngineCore, id: SessionId): Promise<bo
 async function bringBack(core: EngineCore, session: Session, options: ResumeOptions): Promise<void> {
   const reading: Reading = { core, session, acceptDamage: options.acceptDamage === true }
   const root = await load(reading, undefined, session.paths.rootLog, undefined, 'attached')
-  if (root === undefined) {
-    // A torn first line: the session was never really there. Its root is born with the next prompt.
-    session.createRoot()
-    return
-  }
+  // The session was never really there. Its root is born with the next prompt.
+  if (root === undefined) return
   const tree = [root, ...(await loadChildren(reading, root))]
   session.countSpawns(
     (await core.storage.list(session.paths.subagents)).filter((name) => name.endsWith('.jsonl')).length,
@@ -108,12 +105,17 @@ async function load(
   fate: Fate,
 ): Promise<Loaded | undefined> {
   const snapshots = new AgentSnapshots(core, session, id, path)
-  // Who accepts damage wants to know all of it: no snapshot stands in front of it.
   const read = await snapshots.read(acceptDamage)
-  if (!acceptDamage) refuseLosses(path, read)
-  else if (newLosses(read).length > 0) snapshots.turnOff()
   const { birth } = read.state
-  if (birth === undefined) return undefined
+  if (birth === undefined) {
+    // A torn first line: nobody is born yet, but whoever will be has to know where the log goes on.
+    if (id === undefined) session.createRoot().restore(read)
+    else if (fate !== 'orphan') {
+      refuseStranger(session, id, path, parent)
+      session.adopt(new Agent(core, session, id, parent, path, snapshots)).restore(read)
+    }
+    return undefined
+  }
   refuseStranger(session, birth.agentId, path, parent)
   const agent = session.adopt(new Agent(core, session, birth.agentId, parent, path, snapshots))
   agent.restore(read)
@@ -154,7 +156,8 @@ async function loadChildren(reading: Reading, parent: Loaded): Promise<Loaded[]>
 function childrenToOpen(parent: Loaded): { readonly id: AgentId; readonly fate: Fate }[] {
   const { ledger, leftChildren } = parent.agent.digest
   // The calls of a run that is at its end are not started again, and over a gap a run may not know a call at all.
-  const held: Fate = parent.fate === 'attached' && phaseOfLoaded(parent.agent) !== 'draining' ? 'attached' : 'ending'
+  const held: Fate =
+    parent.fate === 'attached' && phaseOfLoaded(parent.agent) !== 'draining' ? 'attached' : 'ending'
   const open = new Set(parent.agent.run?.snapshot.context.calls.map(({ callId }) => callId))
   return [
     ...ledger.open.flatMap(({ started: { callId, child } }) =>

@@ -56,16 +56,27 @@ interface Beginning {
   readonly lastEvent: EventPlace | undefined
 }
 
+export interface ReadAgentOptions {
+  /** Go on without the lines that are lost, if anything can be made of the rest. Default: they are refused. */
+  readonly acceptDamage?: boolean
+  /** Byte to stop at. Default: the end of the file. */
+  readonly until?: number
+}
+
 /**
- * Reads a log to its end, or to byte `until`. Rejects with a `StorageError` when it cannot be read, and with an
- * `EngineError` (`impossible-log`, `newer-machine`) when it makes no sense.
+ * Reads a log. Rejects with a `StorageError` when it cannot be read, and with an `EngineError` when lines are lost
+ * (`damaged-log`) or those that are there make no sense (`impossible-log`, `newer-machine`).
  */
-export async function readAgent(storage: Storage, path: string, until?: number): Promise<ReadAgent> {
+export async function readAgent(
+  storage: Storage,
+  path: string,
+  options: ReadAgentOptions = {},
+): Promise<ReadAgent> {
   const conversation = LazyConversation.whole(createConversation())
   const digest = new LogDigest()
   const lastEvent = undefined
   const beginning = { state: UNBORN, digest, conversation, cursor: START_CURSOR, offset: 0, lastEvent }
-  return readOn(storage, path, beginning, until)
+  return readOn(storage, path, beginning, options)
 }
 
 /** Why a snapshot that fits its log is of no use all the same: its values are none of ours. */
@@ -79,28 +90,38 @@ export async function readAgentFrom(storage: Storage, path: string, snapshot: Sn
   const conversation = LazyConversation.unread(() => readVerified(storage, path, snapshot))
   const lastEvent = { ...snapshot.lastEvent, to: offset }
   const beginning = { ...(await revive(storage, path, snapshot)), conversation, cursor, offset, lastEvent }
-  return readOn(storage, path, beginning)
+  return readOn(storage, path, beginning, {})
 }
 
 async function readOn(
   storage: Storage,
   path: string,
   { digest, conversation, cursor, offset, ...begun }: Beginning,
-  until?: number,
+  { until, acceptDamage = false }: ReadAgentOptions,
 ): Promise<ReadAgent> {
   const reader = createLogReader(storage, path, { cursor, offset, ...(until !== undefined && { until }) })
   const damage: DamageItem[] = []
   let { state, lastEvent } = begun
   let events = 0
+  let impossible: unknown
   for await (const item of reader.items) {
     if (item.kind === 'damage') damage.push(item)
     if (item.kind !== 'event') continue
-    state = foldRecorded(state, item.recorded, path)
+    if (impossible === undefined) {
+      try {
+        state = foldRecorded(state, item.recorded, path)
+      } catch (error) {
+        // Read on: over a gap nothing makes sense, and the gap is what has to be told.
+        impossible = error
+      }
+    }
     digest.push(item.recorded, item)
     conversation.push(item.recorded)
     lastEvent = { seq: item.recorded.seq, from: item.from, to: item.to }
     events += 1
   }
+  if (!acceptDamage) refuseLosses(path, { damage, digest })
+  if (impossible !== undefined) throw impossible
   return {
     state,
     digest,
@@ -178,8 +199,7 @@ async function readReply(
 
 /** The conversation up to a snapshot, after the whole log up to there has been found to come to that snapshot. */
 async function readVerified(storage: Storage, path: string, snapshot: Snapshot): Promise<Conversation> {
-  const read = await readAgent(storage, path, snapshot.offset)
-  refuseLosses(path, read)
+  const read = await readAgent(storage, path, { until: snapshot.offset })
   const conversation = await read.conversation.load()
   const found = { ...resultOf(read), birth: read.state.birth, offset: read.offset, cursor: read.cursor }
   const { run, digest, birth, offset, cursor } = snapshot

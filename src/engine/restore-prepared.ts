@@ -17,10 +17,7 @@ interface Rendered {
 }
 
 /** Gives a restored agent what it asks with; nothing for a run that was not prepared yet. Returns what differs now. */
-export async function restorePrepared(
-  core: EngineCore,
-  agent: Agent,
-): Promise<readonly string[]> {
+export async function restorePrepared(core: EngineCore, agent: Agent): Promise<readonly string[]> {
   const { session } = agent
   const recorded = agent.digest.prepared
   if (recorded === undefined) return []

@@ -12,7 +12,7 @@ import type { BlobStore } from '../journal/blob-store.ts'
 import { createBlobStore } from '../journal/blob-store.ts'
 import type { SessionPaths } from '../journal/paths.ts'
 import type { SessionLock } from '../journal/session-lock.ts'
-import type { AgentEventOf, SpawnPlan } from '../machines/agent/events.ts'
+import type { AgentEventOf, Origin, SpawnPlan } from '../machines/agent/events.ts'
 import { MACHINE_VERSION } from '../machines/agent/events.ts'
 import type { PromptContent } from '../machines/agent/messages.ts'
 import type { AgentId, BlobHash, CallId, SessionId } from '../machines/ids.ts'
@@ -96,14 +96,14 @@ export class Session {
     agent: Agent,
     content: PromptContent,
     birth: AgentEventOf<'agent.spawned'> | undefined,
-    options: { readonly maxTurns?: number | undefined; readonly from?: Agent | undefined } = {},
+    options: { readonly maxTurns?: number | undefined; readonly from?: Agent | 'engine' | undefined } = {},
   ): Promise<void> {
     const started: AgentEventOf<'run.started'> = {
       type: 'run.started',
       run: (birth?.base?.run ?? agent.runNumber) + 1,
       machine: MACHINE_VERSION,
       content,
-      origin: options.from === undefined ? { from: 'user' } : { from: 'agent', agentId: options.from.id },
+      origin: originOf(options.from),
       ...(options.maxTurns !== undefined && { maxTurns: options.maxTurns }),
     }
     const posted = await (birth === undefined ? agent.post(started) : agent.post(birth, started))
@@ -235,4 +235,10 @@ export class Session {
     for (const agent of agents) this.forget(agent.id)
     await this.#lock.release()
   }
+}
+
+/** Who a prompt is from; without a sender it is the user's. */
+function originOf(from: Agent | 'engine' | undefined): Origin {
+  if (from === undefined) return { from: 'user' }
+  return from === 'engine' ? { from } : { from: 'agent', agentId: from.id }
 }

@@ -259,4 +259,11 @@ export function createDecoder(options: DecoderOptions = {}): Decoder {
   }
 }
 
-const isPosition = (value: unknown): value is number => Number.isSafeInteger(value) && Number(value) >= 0
+/**
+ * No log gets this long; a damaged number does. Were it believed, the positions of what is appended behind it would be
+ * beyond the whole numbers that can be told apart, and would be lost to the next reader.
+ */
+const MAX_POSITION = 2 ** 48
+
+const isPosition = (value: unknown): value is number =>
+  Number.isSafeInteger(value) && Number(value) >= 0 && Number(value) <= MAX_POSITION

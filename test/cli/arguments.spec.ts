@@ -158,7 +158,15 @@ describe('the subcommands', () => {
     [['sessions', '--json'], { kind: 'sessions', json: true }],
     [['log'], { kind: 'log', target: undefined, agent: undefined, json: false }],
     [['log', '0767', '--agent', 'a1', '--json'], { kind: 'log', target: '0767', agent: 'a1', json: true }],
-    [['replay', 'x.jsonl', '--at', '7'], { kind: 'replay', target: 'x.jsonl', at: 7, json: false }],
+    [
+      ['replay', 'x.jsonl', '--at', '7'],
+      { kind: 'replay', target: 'x.jsonl', at: 7, json: false, rerun: false, liveTools: false },
+    ],
+    [
+      ['replay', '0767', '--rerun', '--live-tools'],
+      { kind: 'replay', target: '0767', at: undefined, json: false, rerun: true, liveTools: true },
+    ],
+    [['diff', 'a', 'b', '--json'], { kind: 'diff', a: 'a', b: 'b', json: true }],
   ])('%j', (argv, parsed) => {
     expect(parse(...argv)).toEqual(parsed)
   })

@@ -17,7 +17,10 @@ async function finish(world: SmallWorld, options: LiveOptions = {}): Promise<End
   const ending = await live(world, options)
   expect(ending.hasDied).toBe(false)
   if (ending.result !== undefined) expect(ending.result).toMatchObject(THE_END)
-  expect(await live(world), 'a finished session is opened without a complaint').toMatchObject({ result: undefined, hasDied: false })
+  expect(await live(world), 'a finished session is opened without a complaint').toMatchObject({
+    result: undefined,
+    hasDied: false,
+  })
   return ending
 }
 
@@ -27,12 +30,14 @@ describe('a torn last line', () => {
     for (let at = 1; ; at += 1) {
       const world = createSmallWorld()
       const share = [0.3, 0.6, 0.97][at % 3] ?? 0
-      const { hasDied } = await live(world, { tear: { at, share } })
+      // With and without snapshots.
+      const options = at % 2 === 0 ? { snapshotEvery: 2 } : {}
+      const { hasDied } = await live(world, { ...options, tear: { at, share } })
       if (!hasDied) break
       torn += 1
       // The second engine dies the same way, so that the third finds what is left of a tear in the middle.
-      await live(world, { tear: { at: 1 + (at % 7), share } })
-      await finish(world)
+      await live(world, { ...options, tear: { at: 1 + (at % 7), share } })
+      await finish(world, options)
       const logs = await readLogs(world.stage)
       expectLawful(logs)
       expect(logs, `append ${at}: no child is started twice`).toHaveLength(3)
@@ -45,10 +50,12 @@ describe('a torn last line', () => {
 })
 
 /** A session whose engine died when the root had begun to act, after both children. The lines of the root's log. */
-async function interrupted(): Promise<{ readonly world: SmallWorld; readonly lines: readonly string[] }> {
+async function interrupted(
+  options: LiveOptions = {},
+): Promise<{ readonly world: SmallWorld; readonly lines: readonly string[] }> {
   const world = createSmallWorld()
   const tear = { event: 'call.started', of: 'root', nth: 3, share: 1 } as const
-  expect(await live(world, { tear })).toMatchObject({ hasDied: true })
+  expect(await live(world, { ...options, tear })).toMatchObject({ hasDied: true })
   return { world, lines: readFileSync(world.stage.paths.rootLog, 'utf8').trimEnd().split('\n') }
 }
 
@@ -66,30 +73,48 @@ describe('a damaged line in the middle', () => {
     writeFileSync(world.stage.paths.rootLog, Buffer.concat(parts))
   }
 
-  it.each(Object.entries(kinds))('%s: the resume is refused with the place, and accepted damage is in the log', async (_, spoil) => {
-    const { world, lines } = await interrupted()
-    const index = lines.findIndex((line) => eventTypeOf(line) === 'call.ended')
-    damageLine(world, lines, index, spoil(lines[index] ?? ''))
-    const before = readFileSync(world.stage.paths.rootLog)
-    await expect(live(world)).rejects.toMatchObject({
-      code: 'damaged-log',
-      message: expect.stringMatching(new RegExp(`${world.stage.paths.rootLog} is damaged at bytes \\d+–\\d+ .*--accept-damage`)),
-    })
-    expect(readFileSync(world.stage.paths.rootLog), 'a refusal changes nothing').toEqual(before)
+  it.each(Object.entries(kinds))(
+    '%s: the resume is refused with the place, and accepted damage is in the log',
+    async (_, spoil) => {
+      const { world, lines } = await interrupted()
+      const index = lines.findIndex((line) => eventTypeOf(line) === 'call.ended')
+      damageLine(world, lines, index, spoil(lines[index] ?? ''))
+      const before = readFileSync(world.stage.paths.rootLog)
+      await expect(live(world)).rejects.toMatchObject({
+        code: 'damaged-log',
+        message: expect.stringMatching(
+          new RegExp(`${world.stage.paths.rootLog} is damaged at bytes \\d+–\\d+ .*--accept-damage`),
+        ),
+      })
+      expect(readFileSync(world.stage.paths.rootLog), 'a refusal changes nothing').toEqual(before)
 
-    // Accepted once, it is accepted: a later crash does not ask again.
-    expect(await live(world, { acceptDamage: true, tear: { at: 2, share: 0.5 } })).toMatchObject({ hasDied: true })
-    await finish(world)
-    const root = (await readLogs(world.stage))[0]
-    const accepted = ofType(root?.events ?? [], 'run.resumed').map(({ acceptedDamage }) => acceptedDamage?.length ?? 0)
-    expect(accepted).toEqual([1, 0])
-    expect(ofType(root?.events ?? [], 'agent.ended')).toHaveLength(1)
-  })
+      // Accepted once, it is accepted: a later crash does not ask again.
+      expect(await live(world, { acceptDamage: true, tear: { at: 2, share: 0.5 } })).toMatchObject({
+        hasDied: true,
+      })
+      await finish(world)
+      const root = (await readLogs(world.stage))[0]
+      const accepted = ofType(root?.events ?? [], 'run.resumed').map(
+        ({ acceptedDamage }) => acceptedDamage?.length ?? 0,
+      )
+      expect(accepted).toEqual([1, 0])
+      expect(ofType(root?.events ?? [], 'agent.ended')).toHaveLength(1)
+    },
+  )
 
   it('a missing line and two glued ones are refused alike', async () => {
     const { world, lines } = await interrupted()
-    writeFileSync(world.stage.paths.rootLog, lines.toSpliced(3, 1).map((line) => `${line}\n`).join(''))
-    await expect(live(world)).rejects.toMatchObject({ code: 'damaged-log', message: expect.stringContaining('gap') })
+    writeFileSync(
+      world.stage.paths.rootLog,
+      lines
+        .toSpliced(3, 1)
+        .map((line) => `${line}\n`)
+        .join(''),
+    )
+    await expect(live(world)).rejects.toMatchObject({
+      code: 'damaged-log',
+      message: expect.stringContaining('gap'),
+    })
     writeFileSync(world.stage.paths.rootLog, lines.map((line, i) => (i === 3 ? line : `${line}\n`)).join(''))
     await expect(live(world)).rejects.toMatchObject({ code: 'damaged-log' })
   })
@@ -98,7 +123,10 @@ describe('a damaged line in the middle', () => {
     const { world, lines } = await interrupted()
     const twice = lines.toSpliced(-1, 0, lines.at(-2) ?? '')
     writeFileSync(world.stage.paths.rootLog, twice.map((line) => `${line}\n`).join(''))
-    await expect(live(world)).rejects.toMatchObject({ code: 'damaged-log', message: expect.stringContaining('repeat') })
+    await expect(live(world)).rejects.toMatchObject({
+      code: 'damaged-log',
+      message: expect.stringContaining('repeat'),
+    })
     await finish(world, { acceptDamage: true })
   })
 
@@ -111,7 +139,11 @@ describe('a damaged line in the middle', () => {
       await expect(live(world), `line ${index}`).rejects.toMatchObject({ code: 'damaged-log' })
       const ending = await live(world, { acceptDamage: true }).catch((error: unknown) => error)
       if (ending instanceof Error) ends.push(`${index}: ${String('code' in ending && ending.code)}`)
-      else expect(ending, `line ${index}, ${own[index]}`).toMatchObject({ hasDied: false, result: { status: 'completed' } })
+      else
+        expect(ending, `line ${index}, ${own[index]}`).toMatchObject({
+          hasDied: false,
+          result: { status: 'completed' },
+        })
     }
     // Without its birth an agent is nobody, and without its prompt nobody has asked it anything.
     expect(ends).toEqual(['0: impossible-log', '1: impossible-log'])
@@ -124,7 +156,10 @@ describe('a damaged line in the middle', () => {
     if (child === undefined) throw new Error('two children were started')
     const lines = readFileSync(child.path, 'utf8').trimEnd().split('\n')
     writeFileSync(child.path, lines.map((line, i) => (i === 2 ? 'x\n' : `${line}\n`)).join(''))
-    await expect(live(world)).rejects.toMatchObject({ code: 'damaged-log', message: expect.stringContaining(child.path) })
+    await expect(live(world)).rejects.toMatchObject({
+      code: 'damaged-log',
+      message: expect.stringContaining(child.path),
+    })
     await finish(world, { acceptDamage: true })
   })
 })
@@ -132,28 +167,46 @@ describe('a damaged line in the middle', () => {
 describe('files beside the logs', () => {
   const blobsOf = ({ stage }: SmallWorld): string => path.join(stage.paths.sessionFolder, 'blobs')
 
-  it('what is derived may be deleted at any time', async () => {
-    const { world } = await interrupted()
-    const { paths } = world.stage
-    mkdirSync(paths.snapshots)
-    for (const name of readdirSync(paths.subagents)) {
-      if (name.endsWith('.meta.json')) rmSync(path.join(paths.subagents, name))
+  it.each(['deleted', 'torn', 'of garbage', 'kept'])('snapshots may be %s', async (state) => {
+    const { world } = await interrupted({ snapshotEvery: 3 })
+    const { snapshots } = world.stage.paths
+    const files = readdirSync(snapshots).map((name) => path.join(snapshots, name))
+    expect(files.length, 'there are snapshots at all').toBeGreaterThan(0)
+    for (const file of files) {
+      if (state === 'torn') writeFileSync(file, readFileSync(file).subarray(0, 100))
+      if (state === 'of garbage') writeFileSync(file, 'x\n')
     }
-    rmSync(paths.snapshots, { recursive: true })
+    if (state === 'deleted') rmSync(snapshots, { recursive: true })
+    await finish(world, { snapshotEvery: 3 })
+    expectLawful(await readLogs(world.stage))
+  })
+
+  it('what others read about a child may be deleted', async () => {
+    const { world } = await interrupted()
+    const { subagents } = world.stage.paths
+    for (const name of readdirSync(subagents)) {
+      if (name.endsWith('.meta.json')) rmSync(path.join(subagents, name))
+    }
     await finish(world)
     expectLawful(await readLogs(world.stage))
   })
 
   it('a missing blob is rendered again; the same text comes out, and nothing else happens', async () => {
     const { world } = await interrupted()
-    const before = readdirSync(blobsOf(world)).map((name) => [name, readFileSync(path.join(blobsOf(world), name), 'utf8')])
+    const before = readdirSync(blobsOf(world)).map((name) => [
+      name,
+      readFileSync(path.join(blobsOf(world), name), 'utf8'),
+    ])
     rmSync(blobsOf(world), { recursive: true })
     const { diagnostics } = await finish(world)
     // Rendering one of the two stores both.
     expect(diagnostics).toEqual(['blob-restored'])
     const root = (await readLogs(world.stage))[0]
     expect(ofType(root?.events ?? [], 'run.resumed')[0]).not.toHaveProperty('differences')
-    const restored = readdirSync(blobsOf(world)).map((name) => [name, readFileSync(path.join(blobsOf(world), name), 'utf8')])
+    const restored = readdirSync(blobsOf(world)).map((name) => [
+      name,
+      readFileSync(path.join(blobsOf(world), name), 'utf8'),
+    ])
     expect(before).toEqual(expect.arrayContaining(restored))
     expect(restored.length).toBeGreaterThanOrEqual(2)
   })
@@ -175,7 +228,9 @@ describe('files beside the logs', () => {
     const { diagnostics } = await finish(world, { appendSystemPrompt: 'Be brief.' })
     expect(diagnostics).toEqual(['prompt-differs'])
     const root = (await readLogs(world.stage))[0]
-    expect(ofType(root?.events ?? [], 'run.resumed')[0]?.differences).toEqual([expect.stringContaining('the system prompt of agent')])
+    expect(ofType(root?.events ?? [], 'run.resumed')[0]?.differences).toEqual([
+      expect.stringContaining('the system prompt of agent'),
+    ])
   })
 
   it('as long as its blob is there, a prompt stays what it was, whatever the options say now', async () => {
@@ -222,7 +277,10 @@ describe('a lock', () => {
     const { world } = await interrupted()
     const { lock } = world.stage.paths
     writeFileSync(lock, 'gar\0bage')
-    await expect(live(world)).rejects.toMatchObject({ code: 'session-locked', message: expect.stringContaining(lock) })
+    await expect(live(world)).rejects.toMatchObject({
+      code: 'session-locked',
+      message: expect.stringContaining(lock),
+    })
     const old = (Date.now() - 2 * UNREADABLE_GRACE_MS) / 1000
     utimesSync(lock, old, old)
     await finish(world)

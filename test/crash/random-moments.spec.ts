@@ -15,7 +15,7 @@ import { compileWorker } from './support/compile-worker.ts'
 import { allCalls, countLines, expectLawful, expectNoProcesses, markedProcesses } from './support/laws.ts'
 import type { Play } from './support/orders.ts'
 import type { AgentLog, Stage } from './support/stage.ts'
-import { ofType, readLogs, requestsOf, setStage, startLife, linesIn } from './support/stage.ts'
+import { linesIn, ofType, readLogs, requestsOf, setStage, startLife } from './support/stage.ts'
 
 const CRASHES = Number(process.env['TROUPE_CRASHES'] ?? 15)
 const SEED = Number(process.env['TROUPE_CRASH_SEED'] ?? randomInt(2 ** 31))
@@ -36,14 +36,21 @@ const bash = (stage: { readonly ledger: string }, line: string): ScriptedCall =>
 /** A parent with five children, three and then two at once; each appends three lines, and one by a keyed tool. */
 function playOf(ledger: string): Play {
   const childPlay = (name: string): readonly ScriptedParts[] => [
-    callMany([bash({ ledger }, `${name}.1`), { name: 'Write', input: { file_path: `${name}.txt`, content: name } }]),
+    callMany([
+      bash({ ledger }, `${name}.1`),
+      { name: 'Write', input: { file_path: `${name}.txt`, content: name } },
+    ]),
     // Behind a call that is not safe to repeat, others wait.
     callMany([bash({ ledger }, `${name}.2`), { name: 'Put', input: { id: name } }]),
     callMany([bash({ ledger }, `${name}.3`)]),
     say(`report of ${name}`),
   ]
   return {
-    'the root': [callMany(CHILDREN.slice(0, 3).map(agentCall)), callMany(CHILDREN.slice(3).map(agentCall)), say('the end')],
+    'the root': [
+      callMany(CHILDREN.slice(0, 3).map(agentCall)),
+      callMany(CHILDREN.slice(3).map(agentCall)),
+      say('the end'),
+    ],
     ...Object.fromEntries(CHILDREN.map((name) => [name, childPlay(name)])),
   }
 }
@@ -72,15 +79,26 @@ function newStage(): Stage {
 
 /** `prompt turn` of every reply that is in the logs. */
 const repliesIn = (logs: readonly AgentLog[]): ReadonlySet<string> =>
-  new Set(logs.flatMap(({ prompt, events }) => ofType(events, 'reply.received').map((_, turn) => `${prompt} ${turn}`)))
+  new Set(
+    logs.flatMap(({ prompt, events }) =>
+      ofType(events, 'reply.received').map((_, turn) => `${prompt} ${turn}`),
+    ),
+  )
 
 /** Kills the session's processes at random moments, at most so often, and lets the last one live. Returns the kills. */
-async function killAndResume(stage: Stage, random: () => number, maxKills: number, durationMs: number): Promise<number> {
+async function killAndResume(
+  stage: Stage,
+  random: () => number,
+  maxKills: number,
+  durationMs: number,
+): Promise<number> {
   const durability = random() < 0.5 ? 'write' : 'fsync'
+  // Far more often than by default, so that a resume meets whole ones, half ones and old ones.
+  const snapshots = random() < 0.5 ? { snapshotEvery: 3 } : {}
   let kills = 0
   for (let life = 1; ; life += 1) {
     const known = repliesIn(await readLogs(stage))
-    const process = startLife(worker.path, stage, { life, durability, modelMs: 5 })
+    const process = startLife(worker.path, stage, { life, durability, modelMs: 5, ...snapshots })
     await process.ready
     if (kills < maxKills) {
       await wait(random() * durationMs)
@@ -88,11 +106,18 @@ async function killAndResume(stage: Stage, random: () => number, maxKills: numbe
     }
     const report = await process.report
     const logs = await readLogs(stage)
-    const asked = requestsOf(stage).filter((request) => request.life === life).map(({ prompt, turn }) => `${prompt} ${turn}`)
-    expect(asked.filter((request) => known.has(request)), 'no reply that is in a log is asked for again').toEqual([])
+    const asked = requestsOf(stage)
+      .filter((request) => request.life === life)
+      .map(({ prompt, turn }) => `${prompt} ${turn}`)
+    expect(
+      asked.filter((request) => known.has(request)),
+      'no reply that is in a log is asked for again',
+    ).toEqual([])
     expect(new Set(asked).size, 'no process asks twice').toBe(asked.length)
     if (report !== undefined) {
-      expect(report).toMatchObject(report.kind === 'over' ? {} : { kind: 'result', status: 'completed', text: 'the end' })
+      expect(report).toMatchObject(
+        report.kind === 'over' ? {} : { kind: 'result', status: 'completed', text: 'the end' },
+      )
       return kills
     }
     kills += 1
@@ -127,7 +152,9 @@ function expectEffectsOnce(stage: Stage, logs: readonly AgentLog[]): number {
       missing += 1 - times
     } else expect(ended?.outcome, `${name} ${JSON.stringify(input)} is not lost`).toBe('ok')
   }
-  expect(readdirSync(stage.project), 'half a file is nowhere').toEqual(CHILDREN.map((child) => `${child}.txt`))
+  expect(readdirSync(stage.project), 'half a file is nowhere').toEqual(
+    CHILDREN.map((child) => `${child}.txt`),
+  )
   for (const child of CHILDREN) {
     expect(keyed.get(child), `the keyed line of ${child} is there once`).toBe(1)
     expect(readFileSync(path.join(stage.project, `${child}.txt`), 'utf8')).toBe(child)
@@ -162,7 +189,12 @@ describe(`SIGKILL at random moments, seed ${SEED}`, () => {
     let missing = 0
     while (kills < CRASHES) {
       const stage = newStage()
-      const sessionKills = await killAndResume(stage, random, Math.min(KILLS_PER_SESSION, CRASHES - kills), durationMs)
+      const sessionKills = await killAndResume(
+        stage,
+        random,
+        Math.min(KILLS_PER_SESSION, CRASHES - kills),
+        durationMs,
+      )
       kills += sessionKills
       const logs = await readLogs(stage)
       expectLawful(logs)

@@ -6,10 +6,10 @@ import { appendFileSync, existsSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { z } from 'zod'
+import { systemClock } from '../../src/effects/clock.ts'
 import type { ModelRequest } from '../../src/effects/model/model.ts'
 import { createScriptedModel } from '../../src/effects/model/scripted.ts'
 import type { ScriptedParts } from '../../src/effects/model/scripted-reply.ts'
-import { systemClock } from '../../src/effects/clock.ts'
 import { createLocalProcessRunner } from '../../src/effects/process/local-process-runner.ts'
 import type { Tool } from '../../src/effects/tools/tool.ts'
 import { standardTools } from '../../src/effects/tools/tool-table.ts'
@@ -31,7 +31,8 @@ async function reply(request: ModelRequest): Promise<ScriptedParts> {
   const turn = request.messages.filter(({ role }) => role === 'assistant').length
   appendFileSync(path.join(orders.world, 'requests'), `${orders.life}\t${prompt}\t${turn}\n`)
   if (killAt?.at === 'request' && killAt.prompt === prompt && killAt.turn === turn) die()
-  await wait(orders.modelMs)
+  do await wait(orders.modelMs)
+  while (orders.gate !== undefined && !existsSync(path.join(orders.world, orders.gate)))
   const said = orders.play[prompt ?? '']?.[turn]
   if (said === undefined) throw new Error(`the play has no reply ${turn} for "${prompt}"`)
   return said
@@ -64,6 +65,7 @@ async function live(): Promise<Report> {
     storage: killAt?.at === 'append' ? dyingStorage(storage, killAt) : storage,
     tools: [...standardTools(), putTool],
     permissions: { mode: 'bypassPermissions', deny: orders.deny ?? [] },
+    ...(orders.snapshotEvery !== undefined && { snapshotEvery: orders.snapshotEvery }),
     ...(orders.depth !== undefined && { limits: { depth: orders.depth } }),
     // Commands of these tests trap no signal, or trap it for good.
     processes: createLocalProcessRunner({ clock: systemClock, graceMs: 100 }),

@@ -8,7 +8,7 @@ import path from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { projectSlug } from '../../src/journal/paths.ts'
 import { startMessagesServer } from '../helpers/messages-server.ts'
-import { createPlace, type Finished, filesBelow, jsonLines, type Place } from './support/program.ts'
+import { CLI, createPlace, type Finished, filesBelow, jsonLines, type Place } from './support/program.ts'
 import { anybody, giveTo, unprivileged } from './support/unprivileged.ts'
 
 const ID = '11111111-1111-4111-8111-111111111111'
@@ -83,13 +83,7 @@ describe.concurrent('a directory', () => {
     const gone = path.join(place.root, 'gone')
     mkdirSync(gone)
     // The shell stands in it while it goes.
-    const args = [
-      '-c',
-      `rmdir "$PWD" && exec "$0" "$@"`,
-      process.execPath,
-      path.resolve('dist/cli.js'),
-      ...ASK,
-    ]
+    const args = ['-c', `rmdir "$PWD" && exec "$0" "$@"`, process.execPath, CLI, ...ASK]
     const env = { PATH: process.env['PATH'], HOME: place.home, TROUPE_HOME: place.troupeHome }
     let status: unknown
     let stderr = ''
@@ -129,6 +123,12 @@ describe.concurrent('a directory', () => {
     writeFileSync(place.troupeHome, 'a file')
     expectRefusal(await place.troupe(ASK), /journal\/.* failed: ENOTDIR/, 1)
     expect(readFileSync(place.troupeHome, 'utf8')).toBe('a file')
+  })
+
+  it.skipIf(process.platform !== 'linux')('cannot be made where the system makes none', async () => {
+    await using place = createPlace()
+    const end = await place.troupe(ASK, { env: { TROUPE_HOME: '/proc/nowhere' } })
+    expectRefusal(end, /\/proc\/nowhere.* failed: ENOENT/, 1)
   })
 })
 
@@ -208,13 +208,13 @@ describe('a session that another process holds', () => {
 /** A disk of one megabyte at a path. Throws where this is not allowed. */
 function mountSmallDisk(folder: string): AsyncDisposable {
   mkdirSync(folder)
-  execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=1m', 'tmpfs', folder], {
+  execFileSync('/bin/mount', ['-t', 'tmpfs', '-o', 'size=1m', 'tmpfs', folder], {
     stdio: 'ignore',
     timeout: 5_000,
   })
   return {
     async [Symbol.asyncDispose]() {
-      execFileSync('umount', ['-l', folder], { stdio: 'ignore', timeout: 5_000 })
+      execFileSync('/bin/umount', ['-l', folder], { stdio: 'ignore', timeout: 5_000 })
     },
   }
 }

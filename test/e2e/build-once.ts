@@ -17,7 +17,8 @@ export function setup(): void {
   if (builtAt >= Math.max(...SOURCES.map(newestBelow))) return
   execFileSync(process.execPath, [path.join(REPO, 'node_modules/tsdown/dist/run.mjs')], {
     cwd: REPO,
-    stdio: ['ignore', 'ignore', 'inherit'],
+    // What it says is part of the error when it fails.
+    stdio: ['ignore', 'ignore', 'pipe'],
   })
 }
 

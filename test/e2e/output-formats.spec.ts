@@ -1,7 +1,7 @@
 /** The three formats of the built program, and `stream-json` beside that of the program that users know. */
 import { existsSync, readFileSync } from 'node:fs'
 import path from 'node:path'
-import { describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { callMany } from '../../src/effects/model/scripted-reply.ts'
 import { startMessagesServer, streamed } from '../helpers/messages-server.ts'
 import { script } from './support/conversation.ts'
@@ -110,9 +110,14 @@ const OURS_ONLY: Readonly<Record<string, string>> = {
 }
 
 describe.skipIf(!existsSync(RECORDED))(`stream-json beside ${RECORDED}`, () => {
-  it('has the same kinds in the same order, with the same fields but for those that are listed', async () => {
-    const theirs = jsonLines(readFileSync(RECORDED, 'utf8'))
-    const ours = jsonLines((await foreground(['--output-format', 'stream-json'])).stdout)
+  let theirs: readonly Json[] = []
+  let ours: readonly Json[] = []
+  beforeAll(async () => {
+    theirs = jsonLines(readFileSync(RECORDED, 'utf8'))
+    ours = jsonLines((await foreground(['--output-format', 'stream-json'])).stdout)
+  })
+
+  it('has the same kinds in the same order, with the same fields but for those that are listed', () => {
     expect(ours.map(kindOf)).toEqual(theirs.map(kindOf))
 
     const only = (some: readonly Json[], others: readonly Json[]): string[] => [
@@ -133,7 +138,7 @@ describe.skipIf(!existsSync(RECORDED))(`stream-json beside ${RECORDED}`, () => {
     expect(missing).toEqual([])
   })
 
-  it('shows what was said and done word for word as theirs does', async () => {
+  it('shows what was said and done word for word as theirs does', () => {
     const words = (lines: readonly Json[]) =>
       lines
         .filter(({ type }) => type === 'assistant' || type === 'system')
@@ -149,8 +154,6 @@ describe.skipIf(!existsSync(RECORDED))(`stream-json beside ${RECORDED}`, () => {
           line['last_tool_name'],
           line['status'],
         ])
-    const theirs = jsonLines(readFileSync(RECORDED, 'utf8'))
-    const ours = jsonLines((await foreground(['--output-format', 'stream-json'])).stdout)
     expect(words(ours)).toEqual(words(theirs))
   })
 })

@@ -25,9 +25,12 @@ const PROJECT = {
   'docs/retry.md': '# The retry policy\nTen times.\n',
 }
 
-/** Starts the offline model at a walking pace and waits until a child has found something. */
+/**
+ * Starts the offline model at a walking pace and waits until a child has found something: at least two replies are
+ * still to come, so that a busy machine has time to strike in the middle.
+ */
 async function askSlowly(place: Place): Promise<Started> {
-  const started = place.start(ASK, { env: { TROUPE_OFFLINE_PACE_MS: '150' } })
+  const started = place.start(ASK, { env: { TROUPE_OFFLINE_PACE_MS: '700' } })
   const found = () =>
     [...place.logs()].some(([log, text]) => log.includes('agent-') && text.includes('tool_result'))
   await until(found, 'a child that has found something')
@@ -108,11 +111,14 @@ async function whileItSleeps(use: (asleep: Asleep) => Promise<void>): Promise<vo
   let shell = 0
   await using server = await startMessagesServer((request) => {
     if (shell > 0) runningAt.push(isRunning(shell))
-    return answers(request)
+    return answer(request)
   })
   const program = place.start(['-p', 'go', '--session-id', ID, '--allowedTools', 'Bash'], { env: server.env })
   const file = path.join(place.project, 'started')
-  shell = await until(() => existsSync(file) && Number(readFileSync(file, 'utf8').trim()), 'the command')
+  // The file is there a moment before its line is.
+  const written = () => existsSync(file) && /^\d+\n$/.test(readFileSync(file, 'utf8'))
+  await until(written, 'the command')
+  shell = Number(readFileSync(file, 'utf8'))
   expect(isRunning(shell)).toBe(true)
   try {
     await use({ place, server, program, shell, runningAt })
@@ -132,7 +138,7 @@ interface Asleep {
   readonly runningAt: readonly boolean[]
 }
 
-const answers = script({
+const answer = script({
   go: [
     streamed(call('Agent', { description: 'wait', prompt: 'WAIT', subagent_type: 'general-purpose' })),
     'all is done',

@@ -134,7 +134,7 @@ describe('mailbox', () => {
     const disk = deferred()
     const { owner, story } = recordingOwner({ append: () => disk.promise })
     const mailbox = new Mailbox(owner)
-    const posts = [mailbox.post(kill('a')), mailbox.closeWith(kill('b')), mailbox.post(kill('c'))]
+    const posts = [mailbox.post(kill('a')), mailbox.closeWith(() => [kill('b')]), mailbox.post(kill('c'))]
     disk.resolve()
     expect(await Promise.all(posts)).toEqual(['taken', 'taken', 'late'])
     expect(story).toEqual(['stage a', 'apply a', 'stage b', 'late c', 'apply b'])

@@ -118,47 +118,59 @@ async function outcomeOf<T>(
 
 function expectRefusal(error: unknown): void {
   if (!EngineError.is(error)) throw error
-  expect(['damaged-log', 'impossible-log', 'newer-machine', 'no-tools-left'], error.message).toContain(error.code)
+  expect(['damaged-log', 'impossible-log', 'newer-machine', 'no-tools-left'], error.message).toContain(
+    error.code,
+  )
   if (error.code === 'damaged-log') expect(error.message).toMatch(/\.jsonl is damaged at bytes \d+–\d+/)
   if (error.code === 'impossible-log' || error.code === 'newer-machine')
     expect(error.message).toMatch(/\.jsonl, line \d+: /)
 }
 
 describe('a session whose files were changed', () => {
-  fuzz('resumes, or is refused with the file and the place; its logs only grow', 100, tampering, async (how) => {
-    const files = tampered(how)
-    const storage = createMemoryStorage({ files })
-    const requests: ModelRequest[] = []
-    const { engine, clock } = testEngine(
-      (request) => {
-        requests.push(request)
-        return play(request)
-      },
-      { storage, tools, idsFrom: 100_000 },
-    )
-    const resumed = await outcomeOf(engine.resume(SESSION, { acceptDamage: how.acceptDamage }), clock)
-    if ('error' in resumed) expectRefusal(resumed.error)
-    else if (resumed.value !== undefined) {
-      const ended = await outcomeOf<RunResult>(resumed.value.result, clock)
-      if ('error' in ended) expectRefusal(ended.error)
-    }
-    expect(await outcomeOf(engine.close(), clock)).toEqual({ value: undefined })
-    for (const { messages } of requests) {
-      expect(requestViolations(messages, { paused: messages.at(-1)?.role === 'assistant' })).toEqual([])
-    }
-    for (const [name, before] of files) {
-      if (!name.endsWith('.jsonl')) continue
-      const after = Buffer.from(storage.bytes(name))
-      expect(after.subarray(0, before.length).equals(Buffer.from(before)), `${name} was rewritten`).toBe(true)
-    }
-  })
+  fuzz(
+    'resumes, or is refused with the file and the place; its logs only grow',
+    100,
+    tampering,
+    async (how) => {
+      const files = tampered(how)
+      const storage = createMemoryStorage({ files })
+      const requests: ModelRequest[] = []
+      const { engine, clock } = testEngine(
+        (request) => {
+          requests.push(request)
+          return play(request)
+        },
+        { storage, tools, idsFrom: 100_000 },
+      )
+      const resumed = await outcomeOf(engine.resume(SESSION, { acceptDamage: how.acceptDamage }), clock)
+      if ('error' in resumed) expectRefusal(resumed.error)
+      else if (resumed.value !== undefined) {
+        const ended = await outcomeOf<RunResult>(resumed.value.result, clock)
+        if ('error' in ended) expectRefusal(ended.error)
+      }
+      expect(await outcomeOf(engine.close(), clock)).toEqual({ value: undefined })
+      for (const { messages } of requests) {
+        expect(requestViolations(messages, { paused: messages.at(-1)?.role === 'assistant' })).toEqual([])
+      }
+      for (const [name, before] of files) {
+        if (!name.endsWith('.jsonl')) continue
+        const after = Buffer.from(storage.bytes(name))
+        expect(after.subarray(0, before.length).equals(Buffer.from(before)), `${name} was rewritten`).toBe(
+          true,
+        )
+      }
+    },
+  )
 })
 
 /** Whether both children have asked for calls and none has ended. */
 function isAtWork(files: ReadonlyMap<string, string>): boolean {
   const logs = [...files].filter(([name]) => /agent-.*\.jsonl$/.test(name))
   const text = logs.map(([, content]) => content)
-  return logs.length === 2 && text.every((log) => log.includes('"stop_reason":"tool_use"') && !log.includes('agent.ended'))
+  return (
+    logs.length === 2 &&
+    text.every((log) => log.includes('"stop_reason":"tool_use"') && !log.includes('agent.ended'))
+  )
 }
 
 describe('a tree that is none', () => {
@@ -171,7 +183,11 @@ describe('a tree that is none', () => {
   }
 
   async function refusalOf(files: ReadonlyMap<string, string>): Promise<unknown> {
-    const { engine, clock } = testEngine(play, { storage: createMemoryStorage({ files }), tools, idsFrom: 100_000 })
+    const { engine, clock } = testEngine(play, {
+      storage: createMemoryStorage({ files }),
+      tools,
+      idsFrom: 100_000,
+    })
     const resumed = await outcomeOf(engine.resume(SESSION), clock)
     await outcomeOf(engine.close(), clock)
     return 'error' in resumed ? resumed.error : undefined

@@ -54,7 +54,12 @@ const CODES: Readonly<Record<DiskFault['kind'], StorageErrorCode>> = {
 }
 
 /** Makes an empty disk. `onCrash` is called when a planned crash comes in the middle of a write. */
-export function createDisk(world: World, plan: Plan, listener: DiskListener, onCrash: (life: Life) => void): Disk {
+export function createDisk(
+  world: World,
+  plan: Plan,
+  listener: DiskListener,
+  onCrash: (life: Life) => void,
+): Disk {
   const chance = world.chance('disk')
   const files = new Map<string, SimFile>()
   const locks = new Map<string, { readonly life: Life; readonly owner: LockOwner }>()
@@ -98,7 +103,7 @@ export function createDisk(world: World, plan: Plan, listener: DiskListener, onC
     const poisoned = new Set<string>()
     let isClosed = false
     let inFlight = 0
-    let whenIdle: (() => void)[] = []
+    const whenIdle: (() => void)[] = []
 
     /** A promise that the world settles later; the storage is not idle before. */
     const later = (label: string, act: () => MaybePromise<void>): Promise<void> => {
@@ -123,7 +128,11 @@ export function createDisk(world: World, plan: Plan, listener: DiskListener, onC
     }
 
     /** The next write: does the process die in it, or does it fail? */
-    const fateOf = (): { readonly number: number; readonly dies: string | undefined; readonly fault: DiskFault | undefined } => {
+    const fateOf = (): {
+      readonly number: number
+      readonly dies: string | undefined
+      readonly fault: DiskFault | undefined
+    } => {
       const number = ++writes
       const stop = plan.stops.find((each) => each.kind === 'crash-in-write' && each.write === number)
       return {
@@ -179,7 +188,8 @@ export function createDisk(world: World, plan: Plan, listener: DiskListener, onC
         if (!life.isAlive) return never()
         const [only] = batch
         if (only === undefined) return
-        if (batch.length > 1) throw new Error('the simulated disk does not know batches over several files yet')
+        if (batch.length > 1)
+          throw new Error('the simulated disk does not know batches over several files yet')
         listener.onWrite(life, only.path)
         checkWritable(only.path)
         return appendOne(only.path, only.text)
@@ -227,7 +237,11 @@ export function createDisk(world: World, plan: Plan, listener: DiskListener, onC
       lock: (path, info) => {
         const held = locks.get(path)
         if (held?.life.isAlive === true)
-          throw new SessionLockedError(path, held.owner, `the session is in use by engine ${held.owner.engine}`)
+          throw new SessionLockedError(
+            path,
+            held.owner,
+            `the session is in use by engine ${held.owner.engine}`,
+          )
         const owner: LockOwner = {
           host: 'simulation',
           pid: life.number,

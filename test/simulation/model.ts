@@ -83,52 +83,70 @@ type Later = (what: string, run: () => void) => void
 function answer(planned: TurnPlan, reply: Reply, later: Later, subscriber: Subscriber<ModelDelta>): void {
   switch (planned.pace) {
     case 'at-once':
-      return emitReply(subscriber, reply)
+      emitReply(subscriber, reply)
+      break
     case 'whole':
-      return later('reply', () => emitReply(subscriber, reply))
+      later('reply', () => emitReply(subscriber, reply))
+      break
     case 'deltas':
-      return later('first delta', () => {
+      later('first delta', () => {
         subscriber.next({ type: 'heartbeat' })
         later('reply', () => emitReply(subscriber, reply, 3))
       })
+      break
   }
 }
 
-function fail(fault: ModelFault, request: ModelRequest, later: Later, subscriber: Subscriber<ModelDelta>): void {
+function fail(
+  fault: ModelFault,
+  request: ModelRequest,
+  later: Later,
+  subscriber: Subscriber<ModelDelta>,
+): void {
   const error = (code: ModelError['code'], retryable: boolean, status?: number): void =>
     later(fault, () => subscriber.error(new ModelError(code, `simulated ${fault}`, { retryable, status })))
   switch (fault) {
     case 'overloaded':
-      return error('overloaded', true, 529)
+      error('overloaded', true, 529)
+      break
     case 'server':
-      return error('server', true, 500)
+      error('server', true, 500)
+      break
     case 'invalid-request':
-      return error('invalid-request', false, 400)
+      error('invalid-request', false, 400)
+      break
     case 'cut':
-      return later('first delta', () => {
+      later('first delta', () => {
         subscriber.next({ type: 'block_started', index: 0, block: { type: 'text', text: '' } })
         subscriber.next({ type: 'text', index: 0, text: `never heard ${request.model}` })
         error('stream-cut', true)
       })
+      break
     case 'stalled':
-      return later('first delta', () =>
+      later('first delta', () =>
         subscriber.next({ type: 'block_started', index: 0, block: { type: 'text', text: '' } }),
       )
+      break
     case 'silent':
       return
     case 'no-message':
-      return later(fault, () => subscriber.complete())
+      later(fault, () => subscriber.complete())
+      break
     case 'throws':
       throw new TypeError('the model is broken')
   }
 }
 
 /** Whose conversation a request is, and which turn of it is asked for. */
-export function whereIn(request: Pick<ModelRequest, 'messages'>): { readonly agent: string; readonly turn: number } {
+export function whereIn(request: Pick<ModelRequest, 'messages'>): {
+  readonly agent: string
+  readonly turn: number
+} {
   let agent = 'nobody'
   for (const { role, content } of request.messages) {
     if (role !== 'user') continue
-    const texts = typeof content === 'string' ? [content] : content.map((block) => String(block['text'] ?? ''))
+    const texts =
+      typeof content === 'string' ? [content] : content.map((block) => String(block['text'] ?? ''))
     for (const text of texts) agent = /¶([^¶]+)¶/.exec(text)?.[1] ?? agent
   }
   const said = JSON.stringify(request.messages.filter(({ role }) => role === 'assistant'))
@@ -141,7 +159,12 @@ export function whereIn(request: Pick<ModelRequest, 'messages'>): { readonly age
 
 function replyTo(planned: TurnPlan, agent: string, turn: number, request: ModelRequest): Reply {
   const mark = `§${agent}.${turn}`
-  const texts = { plain: `${mark} as planned`, surrogate: `${mark} half a pair: \ud83d`, blank: ' \n ', none: undefined }
+  const texts = {
+    plain: `${mark} as planned`,
+    surrogate: `${mark} half a pair: \ud83d`,
+    blank: ' \n ',
+    none: undefined,
+  }
   // A turn that calls nothing, or whose calls say nothing of their place, must say it itself.
   const isMarked = planned.calls.some((call) => call.kind !== 'broken')
   const isEnd = planned.calls.length === 0 && planned.stop !== 'pause_turn'
@@ -165,7 +188,12 @@ function replyTo(planned: TurnPlan, agent: string, turn: number, request: ModelR
 function blockFor(call: CallPlan, agent: string, turn: number, index: number): ContentBlock {
   const id = `toolu_${agent}_${turn}_${index}`
   const mark = `§${agent}.${turn}.${index}`
-  const use = (name: string, input: unknown, useId = id): ContentBlock => ({ type: 'tool_use', id: useId, name, input })
+  const use = (name: string, input: unknown, useId = id): ContentBlock => ({
+    type: 'tool_use',
+    id: useId,
+    name,
+    input,
+  })
   switch (call.kind) {
     case 'tool':
       return use(call.tool, { id: mark, how: call.how })

@@ -12,7 +12,10 @@ export type BodyKind = 'fine' | 'error' | 'throws' | 'deaf' | 'odd' | 'long'
 export type CallPlan =
   | { readonly kind: 'tool'; readonly tool: 'Look' | 'Put' | 'Act' | 'Run'; readonly how: BodyKind }
   /** A call that cannot be understood. */
-  | { readonly kind: 'broken'; readonly form: 'unknown-tool' | 'no-object' | 'wrong-input' | 'odd-name' | 'same-id' }
+  | {
+      readonly kind: 'broken'
+      readonly form: 'unknown-tool' | 'no-object' | 'wrong-input' | 'odd-name' | 'same-id'
+    }
   | { readonly kind: 'agent'; readonly type: string; readonly agent: AgentPlan }
 
 /** How an attempt at a request fails. `silent` and `stalled` are ended by a clock of the engine. */

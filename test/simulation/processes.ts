@@ -1,5 +1,9 @@
 /** Processes that outlive the engine which started them, until somebody ends them. */
-import type { ProcessOutcome, ProcessRequest, ProcessRunner } from '../../src/effects/process/process-runner.ts'
+import type {
+  ProcessOutcome,
+  ProcessRequest,
+  ProcessRunner,
+} from '../../src/effects/process/process-runner.ts'
 import type { Life, World } from './world.ts'
 
 export interface SimulatedProcess {
@@ -26,7 +30,13 @@ export function createSimulatedProcesses(world: World): SimulatedProcesses {
       if (request.signal.aborted) return reject(request.signal.reason)
       if (chance.happens(0.05)) return reject(new Error('the process cannot be started'))
       const number = world.nextNumber()
-      const started: SimulatedProcess = { pid: 100 + number, startTime: `t${number}`, mark: request.mark, life, isRunning: true }
+      const started: SimulatedProcess = {
+        pid: 100 + number,
+        startTime: `t${number}`,
+        mark: request.mark,
+        life,
+        isRunning: true,
+      }
       all.push(started)
       const outcome = (ended: ProcessOutcome['ended']): ProcessOutcome => ({
         output: `${request.command} ran`,
@@ -39,13 +49,20 @@ export function createSimulatedProcesses(world: World): SimulatedProcesses {
       const tell = (ended: ProcessOutcome['ended']): void => {
         world.later(`exit of ${started.mark} is seen`, life, () => resolve(outcome(ended)))
       }
-      const exit = world.later(`process ${started.mark} exits`, undefined, () => {
-        if (!started.isRunning) return tell('aborted')
-        started.isRunning = false
-        tell('exit')
-      })
+      let exit: () => void = () => {}
+      /** Some run long, so that a crash finds them. */
+      const work = (rounds: number): void => {
+        exit = world.later(`process ${started.mark} ${rounds > 0 ? 'works' : 'exits'}`, undefined, () => {
+          if (!started.isRunning) return tell('aborted')
+          if (rounds > 0) return work(rounds - 1)
+          started.isRunning = false
+          tell('exit')
+        })
+      }
+      work(chance.pick([0, 2, 8]))
       const onAbort = (): void => {
         exit()
+        if (!started.isRunning) return
         world.later(`process ${started.mark} is ended`, undefined, () => {
           started.isRunning = false
           tell('aborted')

@@ -2,8 +2,18 @@
  * Kinds of sessions. Each makes a plan from a seed; a later capability adds its own here, or a file of its own and a
  * line in the table.
  */
-import { chanceFrom, type Chance } from './chance.ts'
-import type { AgentPlan, BodyKind, CallPlan, DiskFault, ModelFault, Plan, PromptPlan, Stop, TurnPlan } from './plan.ts'
+import { type Chance, chanceFrom } from './chance.ts'
+import type {
+  AgentPlan,
+  BodyKind,
+  CallPlan,
+  DiskFault,
+  ModelFault,
+  Plan,
+  PromptPlan,
+  Stop,
+  TurnPlan,
+} from './plan.ts'
 
 /** How likely things are, from calm to wild. */
 interface Weather {
@@ -21,11 +31,56 @@ const NO_STOPS = { crash: 0, close: 0, intrude: 0, 'prompt-again': 0, kill: 0, '
 
 export const SCENARIOS: Readonly<Record<string, Weather>> = {
   /** Nothing goes wrong but what the model and the tools do. */
-  calm: { modelFaults: 0.1, brokenCalls: 0.1, oddBodies: 0.2, stops: NO_STOPS, mostStops: 0, diskFaults: 0, delegation: 0.35, looseModes: 0.8 },
-  crashes: { modelFaults: 0.05, brokenCalls: 0.03, oddBodies: 0.1, stops: { ...NO_STOPS, crash: 3, 'crash-in-write': 4, close: 1 }, mostStops: 5, diskFaults: 0, delegation: 0.4, looseModes: 0.95 },
-  kills: { modelFaults: 0.1, brokenCalls: 0.03, oddBodies: 0.3, stops: { ...NO_STOPS, kill: 4, crash: 1, 'crash-in-write': 1, close: 1 }, mostStops: 6, diskFaults: 0, delegation: 0.5, looseModes: 0.9 },
-  disk: { modelFaults: 0.05, brokenCalls: 0.03, oddBodies: 0.1, stops: { ...NO_STOPS, crash: 1, kill: 1, close: 1 }, mostStops: 2, diskFaults: 3, delegation: 0.4, looseModes: 0.95 },
-  wild: { modelFaults: 0.3, brokenCalls: 0.15, oddBodies: 0.4, stops: { crash: 2, close: 2, intrude: 2, 'prompt-again': 1, kill: 2, 'crash-in-write': 2 }, mostStops: 7, diskFaults: 1, delegation: 0.45, looseModes: 0.7 },
+  calm: {
+    modelFaults: 0.1,
+    brokenCalls: 0.1,
+    oddBodies: 0.2,
+    stops: NO_STOPS,
+    mostStops: 0,
+    diskFaults: 0,
+    delegation: 0.35,
+    looseModes: 0.8,
+  },
+  crashes: {
+    modelFaults: 0.05,
+    brokenCalls: 0.03,
+    oddBodies: 0.1,
+    stops: { ...NO_STOPS, crash: 3, 'crash-in-write': 4, close: 1 },
+    mostStops: 5,
+    diskFaults: 0,
+    delegation: 0.4,
+    looseModes: 0.95,
+  },
+  kills: {
+    modelFaults: 0.1,
+    brokenCalls: 0.03,
+    oddBodies: 0.3,
+    stops: { ...NO_STOPS, kill: 4, crash: 1, 'crash-in-write': 1, close: 1 },
+    mostStops: 6,
+    diskFaults: 0,
+    delegation: 0.5,
+    looseModes: 0.9,
+  },
+  disk: {
+    modelFaults: 0.05,
+    brokenCalls: 0.03,
+    oddBodies: 0.1,
+    stops: { ...NO_STOPS, crash: 1, kill: 1, close: 1 },
+    mostStops: 2,
+    diskFaults: 3,
+    delegation: 0.4,
+    looseModes: 0.95,
+  },
+  wild: {
+    modelFaults: 0.3,
+    brokenCalls: 0.15,
+    oddBodies: 0.4,
+    stops: { crash: 2, close: 2, intrude: 2, 'prompt-again': 1, kill: 2, 'crash-in-write': 2 },
+    mostStops: 7,
+    diskFaults: 1,
+    delegation: 0.45,
+    looseModes: 0.7,
+  },
 }
 
 /** The plan of a seed: one of the scenarios, or the given one. */
@@ -33,7 +88,8 @@ export function planFor(seed: number, scenario?: string): Plan {
   const chance = chanceFrom(seed, 'plan')
   const name = scenario ?? chance.pick(Object.keys(SCENARIOS))
   const weather = SCENARIOS[name]
-  if (weather === undefined) throw new Error(`there is no scenario ${name}: ${Object.keys(SCENARIOS).join(', ')}`)
+  if (weather === undefined)
+    throw new Error(`there is no scenario ${name}: ${Object.keys(SCENARIOS).join(', ')}`)
   const depth = chance.weigh({ 1: 4, 2: 4, 0: 1 })
   return {
     seed,
@@ -41,7 +97,9 @@ export function planFor(seed: number, scenario?: string): Plan {
     durability: chance.pick(['write', 'fsync']),
     slowWrites: chance.pick([0, 0.3, 1]),
     diskFaults: manyOf(chance, weather.diskFaults, () => diskFault(chance)),
-    mode: chance.happens(weather.looseModes) ? 'bypassPermissions' : chance.pick(['plan', 'dontAsk', 'default', 'acceptEdits']),
+    mode: chance.happens(weather.looseModes)
+      ? 'bypassPermissions'
+      : chance.pick(['plan', 'dontAsk', 'default', 'acceptEdits']),
     deny: chance.happens(0.1) ? ['Put'] : [],
     limits: {
       depth: Number(depth),
@@ -67,13 +125,22 @@ function promptPlan(chance: Chance, weather: Weather): PromptPlan {
 }
 
 function agentPlan(chance: Chance, weather: Weather, depth: number): AgentPlan {
-  return { turns: manyOf(chance, depth === 0 ? 3 : 2, () => turnPlan(chance, weather, depth), depth === 0 ? 1 : 0) }
+  return {
+    turns: manyOf(chance, depth === 0 ? 3 : 2, () => turnPlan(chance, weather, depth), depth === 0 ? 1 : 0),
+  }
 }
 
 function turnPlan(chance: Chance, weather: Weather, depth: number): TurnPlan {
-  const calls = chance.happens(0.85) ? manyOf(chance, depth === 0 ? 4 : 3, () => callPlan(chance, weather, depth), 1) : []
+  const calls = chance.happens(0.85)
+    ? manyOf(chance, depth === 0 ? 4 : 3, () => callPlan(chance, weather, depth), 1)
+    : []
   return {
-    text: chance.weigh({ plain: 6, none: 3, blank: weather.brokenCalls * 5, surrogate: weather.brokenCalls * 5 }),
+    text: chance.weigh({
+      plain: 6,
+      none: 3,
+      blank: weather.brokenCalls * 5,
+      surrogate: weather.brokenCalls * 5,
+    }),
     thinking: chance.happens(0.1),
     calls,
     attempts: chance.happens(weather.modelFaults) ? manyOf(chance, 3, () => modelFault(chance), 1) : [],
@@ -98,7 +165,11 @@ function callPlan(chance: Chance, weather: Weather, depth: number): CallPlan {
       agent: agentPlan(chance, weather, depth + 1),
     }
   }
-  return { kind: 'tool', tool: chance.pick(['Look', 'Put', 'Act', 'Run'] as const), how: bodyKind(chance, weather) }
+  return {
+    kind: 'tool',
+    tool: chance.pick(['Look', 'Put', 'Act', 'Run'] as const),
+    how: bodyKind(chance, weather),
+  }
 }
 
 function bodyKind(chance: Chance, weather: Weather): BodyKind {
@@ -107,7 +178,16 @@ function bodyKind(chance: Chance, weather: Weather): BodyKind {
 }
 
 const modelFault = (chance: Chance): ModelFault =>
-  chance.weigh({ overloaded: 3, server: 2, cut: 3, silent: 2, stalled: 2, 'no-message': 1, throws: 0.5, 'invalid-request': 0.7 })
+  chance.weigh({
+    overloaded: 3,
+    server: 2,
+    cut: 3,
+    silent: 2,
+    stalled: 2,
+    'no-message': 1,
+    throws: 0.5,
+    'invalid-request': 0.7,
+  })
 
 const diskFault = (chance: Chance): DiskFault => ({
   write: 1 + chance.below(60),

@@ -2,23 +2,26 @@
  * One whole simulated session: a user with some prompts, an engine, and everything that is done to its process, until
  * all prompts are answered. The engine is the real one; what it stands on is simulated.
  */
+
+import type { Ids } from '../../src/effects/ids.ts'
 import type { Agent } from '../../src/engine/agent.ts'
 import type { Engine, EngineEvent } from '../../src/engine/api.ts'
 import { createEngine } from '../../src/engine/create-engine.ts'
 import { codeOf } from '../../src/engine/errors.ts'
-import type { Ids } from '../../src/effects/ids.ts'
 import { sessionPaths } from '../../src/journal/paths.ts'
-import { isActive } from '../../src/machines/agent/fold.ts'
+import { phaseOf } from '../../src/machines/agent/accepts.ts'
+import { isActive, type RunSnapshot } from '../../src/machines/agent/fold.ts'
 import type { AgentId, SessionId } from '../../src/machines/ids.ts'
 import { DEFINITIONS, RETRIES } from './definitions.ts'
 import { createDisk } from './disk.ts'
 import { LAWS } from './laws/index.ts'
 import type { Law, Monitor, Scene } from './laws/law.ts'
+import { isOutOfReach } from './laws/lookups.ts'
 import { createSimulatedModel, promptFor } from './model.ts'
 import type { Plan, Stop } from './plan.ts'
-import { createSimulatedProcesses } from './processes.ts'
 import { observe } from './probes.ts'
-import { eventsOf } from './shadow-logs.ts'
+import { createSimulatedProcesses } from './processes.ts'
+import { eventsOf, type ShadowLog } from './shadow-logs.ts'
 import { createSimulatedTools } from './tools.ts'
 import { createWorld, type Life } from './world.ts'
 
@@ -86,6 +89,7 @@ function createSession(plan: Plan, options: SessionOptions) {
   let crashed: Life | undefined
   let lives = 0
   let crashes = 0
+  let intruders = 0
 
   const disk = createDisk(
     world,
@@ -153,7 +157,8 @@ function createSession(plan: Plan, options: SessionOptions) {
       world.note(() => `  ${event.agentId.slice(-3)} ${event.seq} ${summaryOf(event.event)}`)
       tell((each) => each.onFact?.(event))
     } else {
-      if (event.kind !== 'delta') world.note(() => `  ${event.kind} ${event.kind === 'late' ? event.type : event.message}`)
+      if (event.kind !== 'delta')
+        world.note(() => `  ${event.kind} ${event.kind === 'late' ? event.type : event.message}`)
       tell((each) => each.onNotice?.(event))
     }
   }
@@ -210,7 +215,9 @@ function createSession(plan: Plan, options: SessionOptions) {
       }
     } catch (error) {
       world.note(() => `  the user is told: ${String(error)}`)
-      if (!isExpected(error)) breaks({ number: 0, name: 'progress' }, `the user is told ${String(error)}`)
+      const isTaken = codeOf(error, '') === 'session-locked' && intruders > 0
+      if (!isTaken && !isExpected(error))
+        breaks({ number: 0, name: 'progress' }, `the user is told ${String(error)}`)
     }
     await whenAtRest(of)
     if (!of.closing) await close(of)
@@ -219,7 +226,11 @@ function createSession(plan: Plan, options: SessionOptions) {
 
   /** Orphans of a failed disk may still be coming to their end when the root has. */
   const whenAtRest = async (of: Process): Promise<void> => {
-    while (!of.closing && of.engine.agents.some((agent) => isMoving(agent.agentId)) && world.underWay(of.life).length > 0)
+    while (
+      !of.closing &&
+      of.engine.agents.some((agent) => isMoving(agent.agentId)) &&
+      world.underWay(of.life).length > 0
+    )
       await new Promise<void>((resolve) => {
         world.later('waiting for the rest', of.life, resolve)
       })
@@ -230,7 +241,8 @@ function createSession(plan: Plan, options: SessionOptions) {
     of.closing = true
     world.note(() => `closing process ${of.life.number}`)
     await ask(of, 'close', of.engine.close())
-    if (disk.holderOf(paths.lock) === of.life) breaks({ number: 10, name: 'one writer' }, 'the engine is closed and still holds the lock')
+    if (disk.holderOf(paths.lock) === of.life)
+      breaks({ number: 10, name: 'one writer' }, 'the engine is closed and still holds the lock')
     world.note(() => `process ${of.life.number} is closed`)
     tell((each) => each.onClosed?.(of.life))
     of.over = true
@@ -240,7 +252,14 @@ function createSession(plan: Plan, options: SessionOptions) {
     lives += 1
     const life = world.begin()
     world.note(() => `process ${life.number} begins`)
-    process = { life, engine: undefined as unknown as Engine, agents: new Map(), over: false, closing: false, asked: new Set() }
+    process = {
+      life,
+      engine: undefined as unknown as Engine,
+      agents: new Map(),
+      over: false,
+      closing: false,
+      asked: new Set(),
+    }
     const made: Process = Object.assign(process, { engine: engineFor(life) })
     void live(made)
     return made
@@ -258,6 +277,7 @@ function createSession(plan: Plan, options: SessionOptions) {
   const intrude = async (on: Process): Promise<void> => {
     const isHeld = disk.holderOf(paths.lock) === on.life
     if (!isHeld || !disk.exists(paths.rootLog)) return
+    intruders += 1
     const life = world.begin()
     const engine = engineFor(life)
     const outcome = await engine.resume(SESSION).then(
@@ -265,9 +285,11 @@ function createSession(plan: Plan, options: SessionOptions) {
       (error: unknown) => codeOf(error, String(error)),
     )
     // The first may have let go meanwhile.
-    if (outcome !== 'session-locked' && disk.holderOf(paths.lock) === on.life && on.life.isAlive) tell((each) => each.onIntrusion?.(outcome))
+    if (outcome !== 'session-locked' && disk.holderOf(paths.lock) === on.life && on.life.isAlive)
+      tell((each) => each.onIntrusion?.(outcome))
     await engine.close()
     world.end(life)
+    intruders -= 1
   }
 
   const disturb = (stop: Stop, on: Process): void => {
@@ -283,15 +305,16 @@ function createSession(plan: Plan, options: SessionOptions) {
       case 'kill': {
         const agents = on.engine.agents
         const agent = agents[stop.which % Math.max(1, agents.length)]
-        if (agent !== undefined) ask(on, `kill ${agent.agentId}`, on.engine.kill(agent.agentId, 'simulated')).catch(() => {})
+        if (agent !== undefined)
+          ask(on, `kill ${agent.agentId}`, on.engine.kill(agent.agentId, 'simulated')).catch(() => {})
         return
       }
       case 'intrude':
         void intrude(on)
         return
       case 'prompt-again':
-        // While a run is on this is refused; between two runs it would be a prompt of its own, so it is not tried then.
-        if (isActive(disk.logs.root?.state.run) && !on.closing)
+        // In the middle of its calls a run is far from its end; close to it this could be the next prompt, and be taken.
+        if (isActing(disk.logs.root?.state.run) && !on.closing)
           ask(on, 'prompt in between', on.engine.run('not now', { sessionId: SESSION }).result).then(
             () => breaks({ number: 4, name: 'ends are final' }, 'a prompt was taken in the middle of a run'),
             () => {},
@@ -302,8 +325,10 @@ function createSession(plan: Plan, options: SessionOptions) {
     }
   }
 
+  const isGivenUp = (log: ShadowLog): boolean => plan.diskFaults.length > 0 && isOutOfReach(disk.logs, log)
   const isDone = (): boolean =>
-    runsStarted() >= plan.prompts.length && disk.logs.all.every(({ state }) => !isActive(state.run))
+    runsStarted() >= plan.prompts.length &&
+    disk.logs.all.every((log) => !isActive(log.state.run) || isGivenUp(log))
 
   const run = async (): Promise<SessionOutcome> => {
     const stops = plan.stops.filter((each) => each.kind !== 'crash-in-write')
@@ -333,6 +358,8 @@ function createSession(plan: Plan, options: SessionOptions) {
       } else if (!current.over) continue
       else if (lastLook === current) break
       else if (current.life.isAlive) world.end(current.life)
+      // A second process that came when the first had let go has the session now, until it has found nothing to do.
+      while (intruders > 0 && (await world.step()));
       if (lives > MOST_LIVES) {
         stuck(`${MOST_LIVES} processes were not enough`)
         break
@@ -346,7 +373,8 @@ function createSession(plan: Plan, options: SessionOptions) {
       while (await world.step());
       tell((each) => each.onEnd?.())
     }
-    world.end(current.life)
+    // The next session has agents of the same ids: nothing of this one may be seen in it.
+    await world.endAll()
     return {
       violation,
       steps: world.steps,
@@ -360,10 +388,15 @@ function createSession(plan: Plan, options: SessionOptions) {
   return { run, onUnhandled: (error: unknown) => tell((each) => each.onUnhandled?.(error)) }
 }
 
+const isActing = (run: RunSnapshot | undefined): boolean => run !== undefined && phaseOf(run) === 'acting'
+
 /** What a user may be told when the disk fails, somebody closes the engine, or kills before there is anything. */
 function isExpected(error: unknown): boolean {
   const code = codeOf(error, '')
-  return code.startsWith('journal-') || ['engine-closed', 'full', 'io', 'short-write', 'poisoned', 'closed'].includes(code)
+  return (
+    code.startsWith('journal-') ||
+    ['engine-closed', 'full', 'io', 'short-write', 'poisoned', 'closed'].includes(code)
+  )
 }
 
 /** Sees what fails unseen, and keeps the timers away that an engine holds its process with. */
@@ -385,7 +418,12 @@ function guardProcess(onUnhandled: (error: unknown) => void): () => void {
   }
 }
 
-function summaryOf(event: { readonly type: string; readonly callId?: unknown; readonly outcome?: unknown }): string {
-  const outcome = typeof event.outcome === 'object' ? JSON.stringify(event.outcome) : String(event.outcome ?? '')
+function summaryOf(event: {
+  readonly type: string
+  readonly callId?: unknown
+  readonly outcome?: unknown
+}): string {
+  const outcome =
+    typeof event.outcome === 'object' ? JSON.stringify(event.outcome) : String(event.outcome ?? '')
   return [event.type, String(event.callId ?? ''), outcome].filter((part) => part !== '').join(' ')
 }

@@ -2,8 +2,9 @@
  * What the disk really holds of each log: its durable bytes, decoded and folded beside the engine, independently of
  * everything that the engine keeps in memory. The laws compare the engine with this.
  */
-import type { LogItem } from '../../src/journal/log-items.ts'
+
 import { createDecoder, type Decoder } from '../../src/journal/decode.ts'
+import type { LogItem } from '../../src/journal/log-items.ts'
 import type { AgentEvent, Recorded } from '../../src/machines/agent/events.ts'
 import { type AgentState, foldAgent, UNBORN } from '../../src/machines/agent/fold.ts'
 import type { AgentId } from '../../src/machines/ids.ts'
@@ -124,7 +125,9 @@ export function createShadowLogs(tell: OnDurable): ShadowLogs {
     },
     of: (agentId) => [...logs.values()].find((log) => log.agentId === agentId),
     get root() {
-      return [...logs.values()].find(({ state }) => state.birth !== undefined && state.birth.parent === undefined)
+      return [...logs.values()].find(
+        ({ state }) => state.birth !== undefined && state.birth.parent === undefined,
+      )
     },
   }
 }

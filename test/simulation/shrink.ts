@@ -31,7 +31,11 @@ export function* smallerPlans(plan: Plan): Generator<Plan> {
   if (plan.durability === 'fsync') yield { ...plan, durability: 'write' }
   if (plan.deny.length > 0) yield { ...plan, deny: [] }
   if (plan.mode !== 'bypassPermissions') yield { ...plan, mode: 'bypassPermissions' }
-  for (const [key, most] of [['liveAgents', 64], ['spawns', 1_000], ['childMaxTurns', 200]] as const)
+  for (const [key, most] of [
+    ['liveAgents', 64],
+    ['spawns', 1_000],
+    ['childMaxTurns', 200],
+  ] as const)
     if (plan.limits[key] !== most) yield { ...plan, limits: { ...plan.limits, [key]: most } }
   for (let i = 0; i < plan.prompts.length; i++) {
     const prompt = plan.prompts[i]

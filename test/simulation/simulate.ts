@@ -5,14 +5,14 @@
  */
 import { readFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
-import { FAULTS } from './faults/index.ts'
 import type { Fault } from './faults/fault.ts'
+import { FAULTS } from './faults/index.ts'
+import { withFault } from './faults/with-fault.ts'
 import type { Plan } from './plan.ts'
 import { planFor } from './scenarios.ts'
 import type { SessionOutcome } from './session.ts'
 import { simulate } from './session.ts'
 import { shrink } from './shrink.ts'
-import { withFault } from './faults/with-fault.ts'
 
 const { values } = parseArgs({
   options: {
@@ -56,7 +56,9 @@ async function simulateMany(count: number, from: number): Promise<void> {
     events += outcome.events
     if (outcome.violation === undefined) continue
     failures += 1
-    console.log(`seed ${seed}: law ${outcome.violation.law}, ${outcome.violation.name}: ${outcome.violation.what}`)
+    console.log(
+      `seed ${seed}: law ${outcome.violation.law}, ${outcome.violation.name}: ${outcome.violation.what}`,
+    )
     if (values['no-shrink']) continue
     if (!values.all) {
       await report(planFor(seed, values.scenario), outcome)
@@ -72,16 +74,24 @@ async function simulateMany(count: number, from: number): Promise<void> {
 }
 
 async function report(plan: Plan, outcome: SessionOutcome): Promise<void> {
-  const law = outcome.violation?.law
-  const small = await shrink(plan, async (smaller) => (await play(smaller)).violation?.law === law)
+  const kind = kindOf(outcome)
+  const small = await shrink(plan, async (smaller) => kindOf(await play(smaller)) === kind)
   const again = await play(small, true)
   console.log(`\nThe story of the smallest plan that fails likewise:\n${again.story.join('\n')}`)
-  console.log(`\nKeep it as test/simulation/regressions/<what-went-wrong>.json:\n${JSON.stringify(small, undefined, 2)}`)
+  console.log(
+    `\nKeep it as test/simulation/regressions/<what-went-wrong>.json:\n${JSON.stringify(small, undefined, 2)}`,
+  )
+}
+
+/** What went wrong, without the ids and numbers that a smaller plan changes. */
+function kindOf({ violation }: SessionOutcome): string | undefined {
+  return violation && `${violation.law} ${violation.what.replaceAll(/a[0-9a-f]{16}|\d+/g, '#').slice(0, 60)}`
 }
 
 function faultNamed(name: string | undefined): Fault | undefined {
   if (name === undefined) return undefined
   const found = FAULTS.find((each) => each.name === name)
-  if (found === undefined) throw new Error(`there is no fault ${name}: ${FAULTS.map((each) => each.name).join(', ')}`)
+  if (found === undefined)
+    throw new Error(`there is no fault ${name}: ${FAULTS.map((each) => each.name).join(', ')}`)
   return found
 }

@@ -43,7 +43,18 @@ export function createSimulatedTools(world: World): SimulatedTools {
 
   const begin = (life: Life, tool: string, resume: Tool['resume'], context: ToolContext): Body => {
     const { key, agentId, callId, isRepeat, intent } = context
-    const body: Body = { life, tool, resume, key, agentId, callId, isRepeat, intent, hasActed: false, hasEnded: false }
+    const body: Body = {
+      life,
+      tool,
+      resume,
+      key,
+      agentId,
+      callId,
+      isRepeat,
+      intent,
+      hasActed: false,
+      hasEnded: false,
+    }
     bodies.push(body)
     return body
   }
@@ -74,7 +85,11 @@ export function createSimulatedTools(world: World): SimulatedTools {
   const tool = (
     life: Life,
     onBody: (body: Body) => void,
-    { name, resume, isSafe }: { readonly name: string; readonly resume: Tool['resume']; readonly isSafe: boolean },
+    {
+      name,
+      resume,
+      isSafe,
+    }: { readonly name: string; readonly resume: Tool['resume']; readonly isSafe: boolean },
     work: (body: Body, input: Input, context: ToolContext) => Promise<ToolOutput>,
   ): Tool<Input> => ({
     name,
@@ -110,18 +125,23 @@ export function createSimulatedTools(world: World): SimulatedTools {
       tool(life, onBody, { name: 'Look', resume: 'repeat', isSafe: true }, plainWork),
       tool(life, onBody, { name: 'Put', resume: 'keyed', isSafe: false }, plainWork),
       tool(life, onBody, { name: 'Act', resume: 'interrupt', isSafe: false }, plainWork),
-      tool(life, onBody, { name: 'Run', resume: 'interrupt', isSafe: true }, async (body, { id }, context) => {
-        act(body)
-        const outcome = await context.processes.run({
-          command: id,
-          cwd: context.cwd,
-          mark: `${context.agentId}/${context.callId}`,
-          timeoutMs: 1_000,
-          maxOutputBytes: 1_000,
-          signal: context.signal,
-        })
-        return { content: outcome.output, ...(outcome.ended !== 'exit' && { isError: true }) }
-      }),
+      tool(
+        life,
+        onBody,
+        { name: 'Run', resume: 'interrupt', isSafe: true },
+        async (body, { id }, context) => {
+          act(body)
+          const outcome = await context.processes.run({
+            command: id,
+            cwd: context.cwd,
+            mark: `${context.agentId}/${context.callId}`,
+            timeoutMs: 1_000,
+            maxOutputBytes: 1_000,
+            signal: context.signal,
+          })
+          return { content: outcome.output, ...(outcome.ended !== 'exit' && { isError: true }) }
+        },
+      ),
     ],
     bodies,
     done,

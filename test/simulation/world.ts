@@ -11,7 +11,7 @@
 import type { Clock } from '../../src/effects/clock.ts'
 import type { VirtualClock } from '../../src/effects/virtual-clock.ts'
 import { createVirtualClock } from '../../src/effects/virtual-clock.ts'
-import { chanceFrom, type Chance } from './chance.ts'
+import { type Chance, chanceFrom } from './chance.ts'
 
 /** One process that runs an engine, from its start to its end or its crash. */
 export interface Life {
@@ -39,6 +39,8 @@ export interface World {
   begin(): Life
   /** The process is gone from this moment: nothing that it began completes. */
   end(life: Life): void
+  /** Nothing of any process goes on. */
+  endAll(): Promise<void>
   /** Something that completes when its turn comes. The result calls it off. */
   later(label: string, life: Life | undefined, run: () => void): () => void
   /** Lets one thing happen. False when nothing is under way any more. */
@@ -82,7 +84,8 @@ export function createWorld(seed: number, withStory = false): World {
     let next: MutableLife | undefined
     for (const life of lives) {
       if (!life.isAlive || life.virtual.untilNext === undefined) continue
-      if (next?.virtual.untilNext === undefined || life.virtual.untilNext < next.virtual.untilNext) next = life
+      if (next?.virtual.untilNext === undefined || life.virtual.untilNext < next.virtual.untilNext)
+        next = life
     }
     return next
   }
@@ -107,6 +110,11 @@ export function createWorld(seed: number, withStory = false): World {
       const mine = lives.find((each) => each === life)
       if (mine !== undefined) mine.isAlive = false
       for (let i = tasks.length - 1; i >= 0; i--) if (tasks[i]?.life === life) tasks.splice(i, 1)
+    },
+    endAll: () => {
+      for (const life of lives) life.isAlive = false
+      tasks.length = 0
+      return drain()
     },
     later: (label, life, run) => {
       const task: Task = { label, life, run }

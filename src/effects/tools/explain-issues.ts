@@ -49,7 +49,16 @@ function valueAt(input: unknown, path: readonly PropertyKey[]): unknown {
 }
 
 function show(value: unknown): string {
-  const text = JSON.stringify(value) ?? String(value)
+  const text = written(value)
   // By characters: half of a surrogate pair is no valid text in a request.
   return text.length > 60 ? `${[...text].slice(0, 60).join('')}…` : text
+}
+
+function written(value: unknown): string {
+  try {
+    return JSON.stringify(value) ?? String(value)
+  } catch {
+    // Nested too deeply for a writer that recurses, or nothing that JSON has.
+    return Array.isArray(value) ? 'such an array' : `such a value (${typeof value})`
+  }
 }

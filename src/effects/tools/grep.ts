@@ -84,7 +84,20 @@ function searchArgs(input: GrepInput, mode: OutputMode): readonly string[] {
 
 /** Several globs may stand in one field, parted by blanks or by commas outside of braces. */
 function splitGlobs(globs: string): readonly string[] {
-  return globs.match(/(?:\{[^}]*\}|[^\s,{])+/g) ?? []
+  const found: string[] = []
+  let glob = ''
+  let depth = 0
+  for (const character of globs) {
+    if (character === '{') depth += 1
+    if (character === '}' && depth > 0) depth -= 1
+    const isBorder = /\s/.test(character) || (character === ',' && depth === 0)
+    if (!isBorder) glob += character
+    else if (glob !== '') {
+      found.push(glob)
+      glob = ''
+    }
+  }
+  return glob === '' ? found : [...found, glob]
 }
 
 /** Relative, so that ripgrep prints paths relative to the working directory. */

@@ -14,13 +14,16 @@ export interface Match {
 export function findMatches(text: string, wanted: string): readonly Match[] {
   if (wanted === '') return []
   if (!text.includes('\r\n')) return findExact(text, wanted)
-  const source = wanted
-    .split(/\r?\n/)
-    .map((line) => line.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&'))
-    .join('\\r?\\n')
-  return Array.from(text.matchAll(new RegExp(source, 'g')), (match) => {
-    return { start: match.index, end: match.index + match[0].length }
-  })
+  // Not by a regular expression: a long text makes one that is too large.
+  const matches = findExact(text.replaceAll('\r\n', '\n'), wanted.replaceAll('\r\n', '\n'))
+  let feed = text.indexOf('\r\n')
+  let returns = 0
+  /** A place among the line feeds alone as one in the text: behind as many carriage returns as come before it. */
+  const placed = (at: number): number => {
+    for (; feed >= 0 && feed - returns < at; feed = text.indexOf('\r\n', feed + 2)) returns += 1
+    return at + returns
+  }
+  return matches.map(({ start, end }) => ({ start: placed(start), end: placed(end) }))
 }
 
 function findExact(text: string, wanted: string): readonly Match[] {
@@ -62,7 +65,12 @@ export function explainNoMatch(text: string, wanted: string): string {
 function looseMatchLine(text: string, wanted: string): number | undefined {
   const words = wanted.split(/\s+/).filter((word) => word !== '')
   if (words.length === 0) return undefined
-  const source = words.map((word) => word.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&')).join('\\s+')
-  const index = new RegExp(source).exec(text)?.index
-  return index === undefined ? undefined : lineNumberAt(text, index)
+  const at = text.replace(/\s+/g, ' ').indexOf(words.join(' '))
+  if (at < 0) return undefined
+  let dropped = 0
+  for (const { 0: blanks, index } of text.matchAll(/\s+/g)) {
+    if (index - dropped >= at) break
+    dropped += blanks.length - 1
+  }
+  return lineNumberAt(text, at + dropped)
 }

@@ -36,6 +36,11 @@ export async function runRipgrep(request: RipgrepRequest): Promise<RipgrepOutput
   const { context } = request
   const interrupted = new ToolRefusal('Interrupted. The search was ended.')
   if (context.signal.aborted) throw interrupted
+  if (request.args.some((arg) => arg.includes('\0'))) {
+    throw new ToolRefusal(
+      'A NUL character cannot be searched for. Leave it out, or use Bash with a fitting program.',
+    )
+  }
   return new Promise((resolve, reject) => {
     const child = spawn(program, [...COMMON_ARGS, ...request.args], {
       cwd: request.cwd,

@@ -103,7 +103,7 @@ async function runBody(core: EngineCore, call: Call, tool: Tool, input: unknown)
     if (signal.aborted) return interruptedResult(callId, block.id, block.name, hasStarted)
     // A refusal is for the model as it stands; anything else is a defect of the tool, told as such.
     const text = ToolRefusal.is(error) ? error.message : `${block.name} failed: ${messageOf(error)}`
-    return failedResult(callId, block.id, text)
+    return failedResult(callId, block.id, text, ToolRefusal.is(error) ? error.outcome : 'error')
   }
 }
 

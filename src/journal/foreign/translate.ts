@@ -195,7 +195,10 @@ export function translate(
       },
       said.lineIds,
     )
-    if (!taken) return skip('replies to nothing')
+    if (!taken) {
+      skip('replies to nothing')
+      return
+    }
     const last = events.at(-1)?.recorded.event
     const asked = said.reply.content.filter(isToolUse)
     calls = new Map(

@@ -11,6 +11,7 @@ import type { AgentId } from '../../machines/ids.ts'
 import type { LogEntry } from '../log-entry.ts'
 import { readEntries } from '../read-entries.ts'
 import type { Storage } from '../storage.ts'
+import type { UpcasterTable } from '../upcast.ts'
 import type { Replay } from './replay.ts'
 import { replayEntries } from './replay.ts'
 
@@ -19,6 +20,8 @@ export interface ReplaySessionOptions {
   readonly until?: number | undefined
   /** Milliseconds since the epoch: nothing later counts. */
   readonly at?: number | undefined
+  /** For logs with events of shapes that only the caller knows. */
+  readonly upcasters?: UpcasterTable
 }
 
 /** An agent of the tree, and those that it had started by then. */
@@ -30,13 +33,21 @@ export interface ReplayedAgent extends Replay {
 export async function replaySession(
   storage: Storage,
   rootLog: string,
-  { until, at = Number.POSITIVE_INFINITY }: ReplaySessionOptions = {},
+  { until, at = Number.POSITIVE_INFINITY, upcasters }: ReplaySessionOptions = {},
 ): Promise<ReplayedAgent> {
+  const read: Read = (path) => readEntries(storage, path, { ...(upcasters && { upcasters }) })
   const isEarly = ({ at: time }: Recorded): boolean => time <= at
-  const root = await replayEntries(storage, rootLog, only(readEntries(storage, rootLog), isEarly), until)
+  const root = await replayEntries(storage, rootLog, only(read(rootLog), isEarly), until)
   // Of a position the moment is the time of its event; at the end of the log everything has happened.
   const moment = until === undefined ? at : (root.at ?? Number.NEGATIVE_INFINITY)
-  return { ...root, children: await childrenOf(storage, root, subagentsOf(rootLog), moment) }
+  return { ...root, children: await childrenOf({ storage, read }, root, subagentsOf(rootLog), moment) }
+}
+
+type Read = (path: string) => AsyncIterable<LogEntry>
+
+interface Source {
+  readonly storage: Storage
+  readonly read: Read
 }
 
 /** The folder of the children's logs, which are all in one place however deep they are in the tree. */
@@ -44,32 +55,32 @@ const subagentsOf = (rootLog: string): string =>
   join(dirname(rootLog), basename(rootLog, '.jsonl'), 'subagents')
 
 async function childrenOf(
-  storage: Storage,
+  source: Source,
   parent: Replay,
   folder: string,
   moment: number,
 ): Promise<readonly ReplayedAgent[]> {
   const children: ReplayedAgent[] = []
-  for (const { agentId, told } of await startedBy(storage, parent)) {
+  for (const { agentId, told } of await startedBy(source, parent)) {
     const path = join(folder, `agent-${agentId}.jsonl`)
     const toldUp = told ?? 0
     const counts = ({ at, event }: Recorded): boolean =>
       at <= moment || (toldUp > 0 && (event.type !== 'run.started' || event.run <= toldUp))
-    const exists = await storage.exists(path)
-    const entries = exists ? only(readEntries(storage, path), counts) : none()
-    const child = await replayEntries(storage, path, entries)
-    children.push({ ...child, children: await childrenOf(storage, child, folder, moment) })
+    const exists = await source.storage.exists(path)
+    const entries = exists ? only(source.read(path), counts) : none()
+    const child = await replayEntries(source.storage, path, entries)
+    children.push({ ...child, children: await childrenOf(source, child, folder, moment) })
   }
   return children
 }
 
 /** The children that the events of a replay name, each with the run whose end was delivered last. */
 async function startedBy(
-  storage: Storage,
+  { read }: Source,
   { path, position }: Replay,
 ): Promise<readonly { readonly agentId: AgentId; readonly told: number | undefined }[]> {
   const children = new Map<AgentId, number | undefined>()
-  for await (const entry of readEntries(storage, path)) {
+  for await (const entry of read(path)) {
     if (entry.kind !== 'event') continue
     const { seq, event } = entry.recorded
     if (seq > position) break

@@ -11,10 +11,23 @@ import { initialContext } from './context.ts'
 import type { RunSnapshot } from './fold.ts'
 import { agentMachine } from './machine.ts'
 
+/** The states that a run can rest in. */
+const StateValue = z.union([
+  z.strictObject({ resolving: z.enum(['awaitingPrompt', 'preparing']) }),
+  z.strictObject({
+    running: z.strictObject({
+      turn: z.enum(['requesting', 'acting']),
+      placement: z.enum(['foreground', 'backgrounded']),
+    }),
+  }),
+  z.strictObject({ settling: z.literal('draining') }),
+  z.enum(['completed', 'failed', 'killed']),
+]) satisfies z.ZodType<RunSnapshot['value']>
+
 /** What a persisted run must at least be. The rest is XState's and versioned with the program. */
 const PersistedRun = z.looseObject({
   status: z.enum(['active', 'done']),
-  value: z.union([z.string(), z.looseObject({})]),
+  value: StateValue,
   context: z.looseObject({ agentId: AgentId, run: z.number().int().positive(), calls: z.array(z.unknown()) }),
   children: z.record(z.string(), z.looseObject({ src: z.string(), snapshot: z.looseObject({}) })),
 })
@@ -27,7 +40,7 @@ export function persistRun(run: RunSnapshot): unknown {
 /** The run that {@link persistRun} made this of. Throws a `TypeError` for anything else. */
 export function reviveRun(persisted: unknown): RunSnapshot {
   const parsed = PersistedRun.safeParse(persisted)
-  if (!parsed.success) throw new TypeError(`it is no run: ${parsed.error.issues[0]?.message ?? ''}`)
+  if (!parsed.success) throw new TypeError(`it is no run of this machine: ${z.prettifyError(parsed.error)}`)
   const { agentId, run } = parsed.data.context
   const stored = persisted as ReturnType<typeof agentMachine.getPersistedSnapshot> // The schema has just said so.
   // JSON drops members that are undefined; a folded context has them all.
@@ -35,7 +48,9 @@ export function reviveRun(persisted: unknown): RunSnapshot {
   const revived = restore({ ...stored, context })
   const children = Object.keys(revived.children)
   if (revived.status !== parsed.data.status || children.length !== Object.keys(parsed.data.children).length) {
-    throw new TypeError(`the machine knows no state ${JSON.stringify(parsed.data.value)} with these effects`)
+    throw new TypeError(
+      `it has effects that this machine does not know: it restores only ${children.join(', ')}`,
+    )
   }
   return revived
 }

@@ -1,6 +1,7 @@
 /** An engine that is driven by hand: the test publishes facts and ends runs. */
 import { NEVER, Subject } from 'rxjs'
 import type {
+  BranchOptions,
   Engine,
   EngineEvent,
   EngineOptions,
@@ -108,6 +109,8 @@ export function createFakeEngine(): FakeEngine {
       spawn: () => {
         throw new Error('the command line spawns nothing')
       },
+      branch: (_source, { prompt, maxTurns }: BranchOptions = {}) =>
+        begin(prompt, maxTurns === undefined ? {} : { maxTurns }),
       async resume(sessionId, options = {}) {
         resumes.push({ sessionId, options })
         return fake.onResume()

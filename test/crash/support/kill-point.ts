@@ -61,7 +61,10 @@ export function dyingStorage(storage: Storage, point: AppendPoint): Storage {
       if (point.when === 'after') return Promise.resolve(storage.append(batch)).then(die)
       const bytes = Buffer.from(first.text)
       mkdirSync(dirname(first.path), { recursive: true })
-      appendFileSync(first.path, bytes.subarray(0, Math.floor(line.from + (line.to - line.from) * point.when)))
+      appendFileSync(
+        first.path,
+        bytes.subarray(0, Math.floor(line.from + (line.to - line.from) * point.when)),
+      )
       die()
     },
   }
@@ -85,5 +88,7 @@ export function eventTypeOf(line: string): string {
   const { type, event, message } = JSON.parse(line)
   if (type === 'system') return event.type
   if (type === 'assistant') return 'reply.received'
-  return Array.isArray(message.content) && message.content[0]?.type === 'tool_result' ? 'call.ended' : 'run.started'
+  return Array.isArray(message.content) && message.content[0]?.type === 'tool_result'
+    ? 'call.ended'
+    : 'run.started'
 }

@@ -13,7 +13,10 @@ import { callsIn, ofType } from './stage.ts'
  */
 export function expectLawful(logs: readonly AgentLog[]): void {
   for (const { path, log, events } of logs) {
-    expect(log.damage.filter(({ missing, reason }) => missing > 0 || reason === 'repeat'), `${path}: nothing is lost`).toEqual([])
+    expect(
+      log.damage.filter(({ missing, reason }) => missing > 0 || reason === 'repeat'),
+      `${path}: nothing is lost`,
+    ).toEqual([])
     expect(log.torn, `${path}: no torn tail is left at an end`).toBeUndefined()
     let state: AgentState = UNBORN
     for (const event of events) {
@@ -24,14 +27,19 @@ export function expectLawful(logs: readonly AgentLog[]): void {
     }
     const runs = ofType(events, 'run.started').map(({ run }) => run)
     expect(runs, `${path}: its runs are counted`).toEqual(runs.map((_, i) => i + 1))
-    expect(ofType(events, 'agent.ended').map(({ run }) => run), `${path}: each run has one end`).toEqual(runs)
+    expect(
+      ofType(events, 'agent.ended').map(({ run }) => run),
+      `${path}: each run has one end`,
+    ).toEqual(runs)
     const asked = ofType(events, 'reply.received').flatMap(({ calls }) => calls.map(({ callId }) => callId))
     const answered = ofType(events, 'call.ended').map(({ callId }) => callId)
     expect(answered.toSorted(), `${path}: each call is answered once`).toEqual(asked.toSorted())
     expectPaired(path, events)
   }
   const delivered = logs.flatMap(({ events }) =>
-    ofType(events, 'call.ended').flatMap(({ delivered: key }) => (key === undefined ? [] : [`${key.agentId} ${key.run}`])),
+    ofType(events, 'call.ended').flatMap(({ delivered: key }) =>
+      key === undefined ? [] : [`${key.agentId} ${key.run}`],
+    ),
   )
   const ended = logs
     .filter(({ isRoot }) => !isRoot)
@@ -43,7 +51,9 @@ export function expectLawful(logs: readonly AgentLog[]): void {
 
 /** A run goes on only after it was switched off, and what was switched off goes on. */
 function expectPaired(path: string, events: AgentLog['events']): void {
-  const switches = events.map(({ type }) => type).filter((type) => type === 'run.suspended' || type === 'run.resumed')
+  const switches = events
+    .map(({ type }) => type)
+    .filter((type) => type === 'run.suspended' || type === 'run.resumed')
   const pairs = switches.map((_, i) => (i % 2 === 0 ? 'run.suspended' : 'run.resumed'))
   expect(switches, `${path}: each stop has its restart`).toEqual(pairs)
 }
@@ -54,8 +64,9 @@ export function expectNoProcesses(logs: readonly AgentLog[]): void {
   expect(markedProcesses(ids), 'no process of the session survives').toEqual([])
 }
 
-/** Processes that carry the mark of one of the agents, as `pid mark`. */
+/** Processes that carry the mark of one of the agents, as `pid mark`. Empty where nobody can see it. */
 export function markedProcesses(agentIds: readonly string[]): readonly string[] {
+  if (process.platform !== 'linux') return []
   return readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name))
     .flatMap((pid) => {

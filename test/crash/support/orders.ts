@@ -23,19 +23,28 @@ export interface Orders {
   readonly prompt: string
   /** Milliseconds that a model takes for a reply. */
   readonly modelMs: number
+  /** A file of the world without which the model does not answer. */
+  readonly gate?: string
   /** Which start of this session it is, for the list of requests. */
   readonly life: number
   readonly killAt?: KillPoint
   readonly deny?: readonly string[]
   /** How deep agents may nest; default as the engine's. */
   readonly depth?: number
+  readonly snapshotEvery?: number
   readonly acceptDamage?: boolean
   readonly takeOver?: boolean
 }
 
 /** The last line of a worker that was not killed. */
 export type Report =
-  | { readonly kind: 'result'; readonly wasResumed: boolean; readonly status: string; readonly text: string; readonly diagnostics: readonly string[] }
+  | {
+      readonly kind: 'result'
+      readonly wasResumed: boolean
+      readonly status: string
+      readonly text: string
+      readonly diagnostics: readonly string[]
+    }
   /** There was nothing left to do. */
   | { readonly kind: 'over' }
   | { readonly kind: 'refused'; readonly code: string; readonly message: string }

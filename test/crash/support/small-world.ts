@@ -75,11 +75,12 @@ export interface Ending {
 export interface LiveOptions extends ResumeOptions {
   readonly tear?: Tear
   readonly appendSystemPrompt?: string
+  readonly snapshotEvery?: number
 }
 
 /** Starts the session, or resumes it if it is on disk, and lets it run until it ends or dies. Rejects when it is refused. */
 export async function live(world: SmallWorld, options: LiveOptions = {}): Promise<Ending> {
-  const { tear, appendSystemPrompt, ...resumeOptions } = options
+  const { tear, appendSystemPrompt, snapshotEvery, ...resumeOptions } = options
   let died: () => void = () => {}
   const death = new Promise<undefined>((resolve) => {
     died = () => resolve(undefined)
@@ -99,6 +100,7 @@ export async function live(world: SmallWorld, options: LiveOptions = {}): Promis
     processes: noProcesses,
     permissions: { mode: 'bypassPermissions' },
     ...(appendSystemPrompt !== undefined && { appendSystemPrompt }),
+    ...(snapshotEvery !== undefined && { snapshotEvery }),
   })
   const diagnostics: string[] = []
   engine.events$.subscribe((event: EngineEvent) => {

@@ -30,9 +30,20 @@ export interface Stage {
 /** Makes the folders; they are gone when the test is over. The play begins with its first prompt. */
 export function setStage(play: Play): Stage {
   const folder = temporaryFolder()
-  const [home, project, world] = [path.join(folder, 'home'), path.join(folder, 'project'), path.join(folder, 'world')]
+  const [home, project, world] = [
+    path.join(folder, 'home'),
+    path.join(folder, 'project'),
+    path.join(folder, 'world'),
+  ]
   for (const each of [home, project, world, path.join(world, 'tmp')]) mkdirSync(each)
-  return { home, project, world, paths: sessionPaths(home, project, SESSION), play, prompt: Object.keys(play)[0] ?? '' }
+  return {
+    home,
+    project,
+    world,
+    paths: sessionPaths(home, project, SESSION),
+    play,
+    prompt: Object.keys(play)[0] ?? '',
+  }
 }
 
 /** How one process is to live. */
@@ -40,8 +51,10 @@ export interface LifeOptions {
   readonly killAt?: KillPoint
   readonly durability?: Orders['durability']
   readonly modelMs?: number
+  readonly gate?: string
   readonly deny?: readonly string[]
   readonly depth?: number
+  readonly snapshotEvery?: number
   readonly acceptDamage?: boolean
   readonly takeOver?: boolean
   readonly life?: number
@@ -110,19 +123,30 @@ export interface AgentLog {
 export async function readLogs({ paths }: Pick<Stage, 'paths'>): Promise<readonly AgentLog[]> {
   const storage = createFileStorage({ durability: 'write' })
   const children = (await storage.list(paths.subagents)).filter((name) => name.endsWith('.jsonl'))
-  const files = [paths.rootLog, ...children.map((name) => path.join(paths.subagents, name))].filter((file) => existsSync(file))
+  const files = [paths.rootLog, ...children.map((name) => path.join(paths.subagents, name))].filter((file) =>
+    existsSync(file),
+  )
   return Promise.all(
     files.map(async (file) => {
       const log = await loadLog(storage, file)
       const events = log.events.map(({ event }) => event)
       const prompt = ofType(events, 'run.started')[0]?.content
-      return { path: file, isRoot: file === paths.rootLog, log, events, prompt: typeof prompt === 'string' ? prompt : '' }
+      return {
+        path: file,
+        isRoot: file === paths.rootLog,
+        log,
+        events,
+        prompt: typeof prompt === 'string' ? prompt : '',
+      }
     }),
   )
 }
 
 /** The events of one type, in order. */
-export function ofType<T extends AgentEventType>(events: readonly AgentEvent[], type: T): readonly AgentEventOf<T>[] {
+export function ofType<T extends AgentEventType>(
+  events: readonly AgentEvent[],
+  type: T,
+): readonly AgentEventOf<T>[] {
   return events.filter((event): event is AgentEventOf<T> => event.type === type)
 }
 
@@ -150,7 +174,11 @@ export function callsIn(events: readonly AgentEvent[]): readonly AnsweredCall[] 
 /** The lines of a file in the world; none when there is no such file. */
 export function linesIn(stage: Stage, name: string): readonly string[] {
   const file = path.join(stage.world, name)
-  return existsSync(file) ? readFileSync(file, 'utf8').split('\n').filter((line) => line !== '') : []
+  return existsSync(file)
+    ? readFileSync(file, 'utf8')
+        .split('\n')
+        .filter((line) => line !== '')
+    : []
 }
 
 /** A model request that some life of a worker has made. */

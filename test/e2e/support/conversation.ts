@@ -1,17 +1,14 @@
 /** What a server of the Messages API sees, and scripts that answer by who is asking. */
 import { requestViolations } from '../../../src/journal/projections/validate-request.ts'
-import type {
-  MessagesBody,
-  ReceivedRequest,
-  ServerAnswer,
-  ServerScript,
-} from '../../helpers/messages-server.ts'
+import type { MessagesBody, ReceivedRequest, ServerAnswer } from '../../helpers/messages-server.ts'
 
 /** What one agent says, in the order of its turns; the last answers all further ones. */
 export type Turns = readonly (ServerAnswer | string | (() => ServerAnswer | Promise<ServerAnswer>))[]
 
+type Answering = (request: ReceivedRequest) => ServerAnswer | string | Promise<ServerAnswer>
+
 /** Answers each agent by the words that its conversation begins with. */
-export function script(agents: Readonly<Record<string, Turns>>): ServerScript {
+export function script(agents: Readonly<Record<string, Turns>>): Answering {
   return ({ body }) => {
     const prompt = promptOf(body)
     const turns = Object.entries(agents).find(([beginning]) => prompt.startsWith(beginning))?.[1]

@@ -42,36 +42,58 @@ export function goodInputs<T>(values: fc.Arbitrary<T>, count = 40): fc.Arbitrary
   return isLong ? values : fc.constantFrom(...fc.sample(values, { numRuns: count, seed: 1 }))
 }
 
-/** How much longer a large input may take than small ones of the same sum. A quadratic one takes {@link TIMES} times. */
+/** A size of inputs: what shows growth in the ordinary suite, what is asked for in long runs. */
+export const sizeOf = (ordinary: number, long: number): number => (isLong ? long : ordinary)
+
+/** How much longer than others an input may take. */
 const MOST_TIMES_SLOWER = 20
-const TIMES = 128
+/** Into how many parts an input is divided to see how time grows: a quadratic one takes that many times as long. */
+const PARTS = 128
 
 /**
- * Expects time to grow with the size of the input only: one input of `size` is compared with {@link TIMES} of a
- * `TIMES`th of it, which is the same work for a linear `act`. Measured against itself and not against a clock, and
- * again when it fails, so that a busy machine does not make a liar of it.
+ * Expects time to grow with the size of inputs only, whatever their shape is.
+ *
+ * No clock is asked for more than comparisons, so that a busy machine does not make a liar of it: a shape that takes
+ * far longer than the others of its size is looked at again, one input of the size against {@link PARTS} of a part
+ * of it. That is the same work unless time grows with more than the size.
  */
-export async function expectLinear<T>(
+export async function expectLinear<S, T>(
   size: number,
-  inputOf: (size: number) => T,
+  shapes: readonly S[],
+  inputOf: (shape: S, size: number) => T,
   act: (input: T) => unknown,
 ): Promise<void> {
-  const small = inputOf(Math.ceil(size / TIMES))
-  const large = inputOf(size)
-  // The first call pays for compiling.
-  await act(small)
-  let slower = Number.POSITIVE_INFINITY
-  for (let attempt = 0; attempt < 3 && slower > MOST_TIMES_SLOWER; attempt++) {
-    const many = await millisecondsOf(async () => {
-      for (let i = 0; i < TIMES; i++) await act(small)
-    })
-    const one = await millisecondsOf(async () => act(large))
-    slower = Math.min(slower, one / Math.max(many, 0.5))
+  const times: { readonly shape: S; readonly ms: number }[] = []
+  for (const shape of shapes) {
+    const input = inputOf(shape, size)
+    times.push({ shape, ms: await millisecondsOf(() => act(input)) })
   }
-  expect(slower, 'times slower than small inputs of the same sum').toBeLessThan(MOST_TIMES_SLOWER)
+  const sorted = times.map(({ ms }) => ms).sort((a, b) => a - b)
+  const usual = Math.max(sorted[Math.floor(sorted.length / 2)] ?? 0, 0.1)
+  // The first one always, lest all are slow alike.
+  for (const { shape, ms } of times.filter(({ ms }, i) => i === 0 || ms > usual * MOST_TIMES_SLOWER)) {
+    const what = `${JSON.stringify(shape)} took ${ms.toFixed(1)} ms, others ${usual.toFixed(1)} ms; times slower than its parts`
+    expect(
+      await growth(inputOf(shape, size), inputOf(shape, Math.ceil(size / PARTS)), act),
+      what,
+    ).toBeLessThan(MOST_TIMES_SLOWER)
+  }
 }
 
-async function millisecondsOf(act: () => Promise<unknown>): Promise<number> {
+/** How many times longer one large input takes than small ones of the same sum. */
+async function growth<T>(large: T, small: T, act: (input: T) => unknown): Promise<number> {
+  let slower = Number.POSITIVE_INFINITY
+  for (let attempt = 0; attempt < 3 && slower >= MOST_TIMES_SLOWER; attempt++) {
+    const many = await millisecondsOf(async () => {
+      for (let i = 0; i < PARTS; i++) await act(small)
+    })
+    const one = await millisecondsOf(() => act(large))
+    slower = Math.min(slower, one / Math.max(many, 0.5))
+  }
+  return slower
+}
+
+async function millisecondsOf(act: () => unknown): Promise<number> {
   const from = performance.now()
   await act()
   return performance.now() - from

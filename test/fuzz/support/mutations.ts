@@ -30,10 +30,26 @@ const NASTY_VALUES: readonly string[] = [
 
 /** Bytes that lines and texts are cut at, or that are no text. */
 const NASTY_BYTES: readonly Buffer[] = [
-  ...['\n', '\r\n', '\r', '\0', '\u2028', '\ufeff', '\n\n\n', '"', '\\', '{', '}', ',', ':', '\n{}\n', '\nnull\n'].map(
-    (text) => Buffer.from(text),
+  ...[
+    '\n',
+    '\r\n',
+    '\r',
+    '\0',
+    '\u2028',
+    '\ufeff',
+    '\n\n\n',
+    '"',
+    '\\',
+    '{',
+    '}',
+    ',',
+    ':',
+    '\n{}\n',
+    '\nnull\n',
+  ].map((text) => Buffer.from(text)),
+  ...['data: ', 'event: error\n', '\n\n', '__proto__', '-', '../', '(', ')', '*'].map((text) =>
+    Buffer.from(text),
   ),
-  ...['data: ', 'event: error\n', '\n\n', '__proto__', '-', '../', '(', ')', '*'].map((text) => Buffer.from(text)),
   Buffer.from([0xff]),
   Buffer.from([0xc0, 0x80]),
   Buffer.from([0xed, 0xa0, 0x80]),
@@ -59,7 +75,9 @@ const cut: fc.Arbitrary<Mutation> = fc.tuple(anyPlace, fc.nat(400)).map(([place,
   return Buffer.concat([bytes.subarray(0, from), bytes.subarray(from + length)])
 })
 
-const truncate: fc.Arbitrary<Mutation> = anyPlace.map((place) => (bytes) => bytes.subarray(0, at(place, bytes.length)))
+const truncate: fc.Arbitrary<Mutation> = anyPlace.map(
+  (place) => (bytes) => bytes.subarray(0, at(place, bytes.length)),
+)
 
 const double: fc.Arbitrary<Mutation> = fc
   .tuple(anyPlace, fc.nat(2_000), anyPlace)
@@ -70,7 +88,11 @@ const double: fc.Arbitrary<Mutation> = fc
 
 const insert: fc.Arbitrary<Mutation> = fc
   .tuple(anyPlace, fc.oneof(fc.constantFrom(...NASTY_BYTES), fc.uint8Array({ maxLength: 12 })))
-  .map(([place, more]) => (bytes) => insertAt(bytes, place, more))
+  .map(
+    ([place, more]) =>
+      (bytes) =>
+        insertAt(bytes, place, more),
+  )
 
 /** Swaps, doubles or drops a line. */
 const moveLine: fc.Arbitrary<Mutation> = fc
@@ -105,7 +127,10 @@ const replaceValue: fc.Arbitrary<Mutation> = fc
     const tokens = [...text.matchAll(JSON_TOKEN)]
     const token = tokens[at(place, tokens.length)]
     if (token === undefined) return bytes
-    return Buffer.from(text.slice(0, token.index) + value + text.slice(token.index + token[0].length), 'latin1')
+    return Buffer.from(
+      text.slice(0, token.index) + value + text.slice(token.index + token[0].length),
+      'latin1',
+    )
   })
 
 /** Puts another value of the same input in place of one: right shape, wrong meaning. */
@@ -134,13 +159,17 @@ const anyMutation: fc.Arbitrary<Mutation> = fc.oneof(
 export function mutated(valid: fc.Arbitrary<Uint8Array>): fc.Arbitrary<Buffer> {
   const spliced = fc
     .tuple(valid, valid, anyPlace, anyPlace)
-    .map(([a, b, to, from]) => Buffer.concat([a.subarray(0, at(to, a.length)), b.subarray(at(from, b.length))]))
+    .map(([a, b, to, from]) =>
+      Buffer.concat([a.subarray(0, at(to, a.length)), b.subarray(at(from, b.length))]),
+    )
   return fc
     .tuple(
       fc.oneof({ weight: 6, arbitrary: valid }, { weight: 1, arbitrary: spliced }),
       fc.array(anyMutation, { minLength: 1, maxLength: 4 }),
     )
-    .map(([bytes, mutations]) => mutations.reduce((changed, mutate) => mutate(changed), Buffer.from(bytes)))
+    .map(([bytes, mutations]) =>
+      mutations.reduce<Buffer>((changed, mutate) => mutate(changed), Buffer.from(bytes)),
+    )
 }
 
 /** The same for texts. What is no UTF-8 any more is read as programs read it, with U+FFFD. */
@@ -152,16 +181,59 @@ export const hostileText: fc.Arbitrary<string> = fc.oneof(
   fc.string({ unit: 'binary', maxLength: 40 }),
   fc.constantFrom(
     ...['', ' ', '\0', 'a\0b', '\ud800', '\udc00a', '\u202e', '\ufeff', '\r\n', '__proto__', 'constructor'],
-    ...['toString', '-', '--', '-rf', '.', '..', '/', '//', '~', '~/', '~root', '*', '**', '?', '[', '{', '!', '#'],
-    ...['[[[[', '{a,{b,{c', '(a+)+$', '(?:', '(?=a)*', '\\', 'a'.repeat(300), '../'.repeat(60), '/'.repeat(500)],
+    ...[
+      'toString',
+      '-',
+      '--',
+      '-rf',
+      '.',
+      '..',
+      '/',
+      '//',
+      '~',
+      '~/',
+      '~root',
+      '*',
+      '**',
+      '?',
+      '[',
+      '{',
+      '!',
+      '#',
+    ],
+    ...[
+      '[[[[',
+      '{a,{b,{c',
+      '(a+)+$',
+      '(?:',
+      '(?=a)*',
+      '\\',
+      'a'.repeat(300),
+      '../'.repeat(60),
+      '/'.repeat(500),
+    ],
   ),
 )
 
 /** Any value at all, often with the right names in it. */
 export const hostileValue: fc.Arbitrary<unknown> = fc.oneof(
   hostileText,
-  fc.constantFrom<unknown>(undefined, null, true, Number.NaN, -0, 1e308, -1, 2 ** 53, 0.5, [], {}, [[]], ['']),
+  fc.constantFrom<unknown>(
+    undefined,
+    null,
+    true,
+    Number.NaN,
+    -0,
+    1e308,
+    -1,
+    2 ** 53,
+    0.5,
+    [],
+    {},
+    [[]],
+    [''],
+  ),
   fc.anything({ maxDepth: 2, withNullPrototype: true, withBigInt: true, withSparseArray: true }),
-  fc.constant(JSON.parse(nested(3_000))),
+  fc.constantFrom(JSON.parse(nested(20_000)), JSON.parse(nestedObjects(20_000))),
   fc.constant(JSON.parse('{"__proto__":{"file_path":"x"}}')),
 )

@@ -11,8 +11,10 @@ export interface Fault {
   readonly within: number
   /** Only sessions of this kind, where others never come to the place. */
   readonly scenario?: string
-  /** Puts it in. The result takes it out again. */
-  breakIt(scene: () => Scene): () => void
+  /** Puts it into the engine. The result takes it out again. `scene` is there as soon as the session runs. */
+  breakIt?(scene: () => Scene): () => void
+  /** Puts it into what the engine stands on, which is made anew for each session. */
+  breakOnScene?(scene: Scene): void
 }
 
 /** Replaces a method of a prototype. The result puts it back. */

@@ -1,6 +1,5 @@
 import { MAX_CONCURRENT_CALLS } from '../../../src/machines/agent/calls.ts'
-import { DEFINITIONS } from '../definitions.ts'
-import { RETRIES } from '../definitions.ts'
+import { DEFINITIONS, RETRIES } from '../definitions.ts'
 import { eventsOf } from '../shadow-logs.ts'
 import type { Law } from './law.ts'
 
@@ -15,7 +14,8 @@ export const BOUNDED: Law = {
       onDurable: (log, { event }, before) => {
         const { limits } = plan
         if (event.type === 'agent.spawned') {
-          if (event.depth > limits.depth) broken(`${event.agentId} is at depth ${event.depth} of ${limits.depth}`)
+          if (event.depth > limits.depth)
+            broken(`${event.agentId} is at depth ${event.depth} of ${limits.depth}`)
           const children = disk.logs.all.filter(({ state }) => state.birth?.parent !== undefined).length
           if (children > limits.spawns) broken(`${children} children were started, of ${limits.spawns}`)
           const live = disk.logs.all.filter(({ state }) => state.run?.status === 'active').length + 1
@@ -24,20 +24,33 @@ export const BOUNDED: Law = {
         if (event.type === 'run.started') {
           const { birth } = log.state
           const definition = DEFINITIONS.find(({ agentType }) => agentType === birth?.plan.agentType)
-          const wanted = birth?.parent === undefined ? plan.prompts[event.run - 1]?.maxTurns : (definition?.maxTurns ?? limits.childMaxTurns)
-          if (event.maxTurns !== wanted) broken(`run ${event.run} of ${log.agentId} may take ${event.maxTurns} turns, not ${wanted}`)
+          const wanted =
+            birth?.parent === undefined
+              ? plan.prompts[event.run - 1]?.maxTurns
+              : (definition?.maxTurns ?? limits.childMaxTurns)
+          if (event.maxTurns !== wanted)
+            broken(`run ${event.run} of ${log.agentId} may take ${event.maxTurns} turns, not ${wanted}`)
         }
         if (event.type === 'reply.received') {
           const { context } = before.run ?? {}
           const turns = (context?.turns ?? 0) + 1
-          if (context?.maxTurns !== undefined && turns > context.maxTurns) broken(`${log.agentId} takes turn ${turns} of ${context.maxTurns}`)
+          if (context?.maxTurns !== undefined && turns > context.maxTurns)
+            broken(`${log.agentId} takes turn ${turns} of ${context.maxTurns}`)
         }
-        if (event.type === 'request.failed' && event.attempts > RETRIES.maxRetries + 1) broken(`${event.attempts} attempts were made`)
+        if (event.type === 'request.failed' && event.attempts > RETRIES.maxRetries + 1)
+          broken(`${event.attempts} attempts were made`)
         if (event.type === 'agent.ended') {
           const last = eventsOf(log, 'reply.received').at(-1)
           const { context } = before.run ?? {}
-          const isCutShort = event.status === 'completed' && last !== undefined && last.calls.length > 0 && last.reply.stop_reason === 'tool_use'
-          if (isCutShort && event.outcome.kind !== 'limit') broken(`${log.agentId} ended after turn ${context?.turns} without saying that a limit was reached`)
+          const isCutShort =
+            event.status === 'completed' &&
+            last !== undefined &&
+            last.calls.length > 0 &&
+            last.reply.stop_reason === 'tool_use'
+          if (isCutShort && event.outcome.kind !== 'limit')
+            broken(
+              `${log.agentId} ended after turn ${context?.turns} without saying that a limit was reached`,
+            )
         }
       },
       onRequest: ({ life, agent, turn }) => {
@@ -47,8 +60,11 @@ export const BOUNDED: Law = {
         if (made > RETRIES.maxRetries + 1) broken(`request ${key} is tried ${made} times`)
       },
       onBody: ({ agentId, life }) => {
-        const running = tools.bodies.filter((body) => body.agentId === agentId && body.life === life && !body.hasEnded)
-        if (running.length > MAX_CONCURRENT_CALLS) broken(`${running.length} bodies of ${agentId} run at once`)
+        const running = tools.bodies.filter(
+          (body) => body.agentId === agentId && body.life === life && !body.hasEnded,
+        )
+        if (running.length > MAX_CONCURRENT_CALLS)
+          broken(`${running.length} bodies of ${agentId} run at once`)
       },
     }
   },

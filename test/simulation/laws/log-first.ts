@@ -1,11 +1,11 @@
-import { phaseOf } from '../../../src/machines/agent/accepts.ts'
 import { isDeepStrictEqual } from 'node:util'
-import type { RunSnapshot } from '../../../src/machines/agent/fold.ts'
+import { phaseOf } from '../../../src/machines/agent/accepts.ts'
 import type { AgentEvent } from '../../../src/machines/agent/events.ts'
+import type { RunSnapshot } from '../../../src/machines/agent/fold.ts'
 import { eventsOf, type ShadowLog } from '../shadow-logs.ts'
-import { logOfRequest } from './lookups.ts'
 import type { Fact, Law } from './law.ts'
 import { nameOf } from './law.ts'
+import { logOfRequest } from './lookups.ts'
 
 /** Law 1. */
 export const LOG_FIRST: Law = {
@@ -18,7 +18,9 @@ export const LOG_FIRST: Law = {
       const parent = log?.state.birth?.parent
       if (log === undefined || log.state.birth === undefined) return false
       if (parent === undefined) return true
-      return eventsOf(disk.logs.of(parent.agentId), 'call.started').some(({ child }) => child?.agentId === log.agentId)
+      return eventsOf(disk.logs.of(parent.agentId), 'call.started').some(
+        ({ child }) => child?.agentId === log.agentId,
+      )
     }
     /** Is what the effect needs true of the log behind the last event that was seen, or behind one that follows it? */
     const wants = (log: ShadowLog | undefined, is: (run: RunSnapshot) => boolean): boolean => {
@@ -51,7 +53,9 @@ export const LOG_FIRST: Law = {
       onBody: ({ agentId, callId, resume, tool }) => {
         const isWanted = wants(disk.logs.of(agentId), ({ context }) => {
           const call = context.calls.find((each) => each.callId === callId)
-          return resume === 'repeat' ? call !== undefined && call.phase !== 'waiting' : call?.phase === 'started'
+          return resume === 'repeat'
+            ? call !== undefined && call.phase !== 'waiting'
+            : call?.phase === 'started'
         })
         if (!isWanted) broken(`${tool} ${callId} of ${agentId} runs, and its durable log does not want that`)
       },
@@ -59,7 +63,8 @@ export const LOG_FIRST: Law = {
         for (const [agentId, facts] of told) {
           const events = new Map(disk.logs.of(agentId)?.events.map(({ seq, event }) => [seq, event]))
           const lost = facts.find(({ seq, event }) => !isDeepStrictEqual(events.get(seq), jsonOf(event)))
-          if (lost !== undefined) broken(`a crash lost ${nameOf(lost.event)} of ${agentId}, which was seen before it`)
+          if (lost !== undefined)
+            broken(`a crash lost ${nameOf(lost.event)} of ${agentId}, which was seen before it`)
         }
       },
     }

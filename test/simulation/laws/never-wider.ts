@@ -27,8 +27,12 @@ export const NEVER_WIDER: Law = {
         const line = lineOf(disk.logs, agentId)
         const [own, ...above] = line
         if (own === undefined || !allowedBy(own, tool)) broken(`${agentId} runs ${tool}, which it may not`)
-        const denying = above.find((log) => !READ_ONLY_TOOLS.includes(tool) && log.state.birth?.plan.mode.value !== 'bypassPermissions')
-        if (denying !== undefined) broken(`${agentId} runs ${tool}, which its ancestor ${denying.agentId} may not`)
+        const denying = above.find(
+          (log) =>
+            !READ_ONLY_TOOLS.includes(tool) && log.state.birth?.plan.mode.value !== 'bypassPermissions',
+        )
+        if (denying !== undefined)
+          broken(`${agentId} runs ${tool}, which its ancestor ${denying.agentId} may not`)
         if (plan.deny.includes(tool)) broken(`${agentId} runs ${tool}, which a rule denies`)
       },
       onRequest: ({ agent, request }) => {
@@ -37,8 +41,10 @@ export const NEVER_WIDER: Law = {
         if (birth === undefined) return
         const definition = DEFINITIONS.find(({ agentType }) => agentType === birth.plan.agentType)
         for (const { name } of request.tools) {
-          if (definition?.tools !== undefined && !definition.tools.includes(name)) broken(`${agent} is offered ${name}`)
-          if (name === 'Agent' && birth.depth > 0 && birth.depth >= plan.limits.depth) broken(`${agent} at depth ${birth.depth} is offered Agent`)
+          if (definition?.tools !== undefined && !definition.tools.includes(name))
+            broken(`${agent} is offered ${name}`)
+          if (name === 'Agent' && birth.depth > 0 && birth.depth >= plan.limits.depth)
+            broken(`${agent} at depth ${birth.depth} is offered Agent`)
         }
       },
     }

@@ -31,7 +31,8 @@ export const NOTHING_DROPPED: Law = {
         if (![...diagnosed].some((message) => message.includes(UNKNOWN_TOOL)))
           broken(`${agent} runs, and nobody was told that its tool ${UNKNOWN_TOOL} does not exist`)
       },
-      onUnhandled: (error) => broken(`something failed unseen: ${error instanceof Error ? error.stack : String(error)}`),
+      onUnhandled: (error) =>
+        broken(`something failed unseen: ${error instanceof Error ? error.stack : String(error)}`),
     }
   },
 }

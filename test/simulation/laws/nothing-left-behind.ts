@@ -8,15 +8,20 @@ export const NOTHING_LEFT_BEHIND: Law = {
   text: 'After an agent ends, no process, no effect, no request and no timer of it remains.',
   watch: ({ disk, processes, tools, model, world, live, lock, plan }, broken) => {
     const processesOf = (agentId: string): readonly string[] =>
-      processes.all.filter(({ isRunning, mark }) => isRunning && mark.startsWith(`${agentId}/`)).map(({ mark }) => mark)
+      processes.all
+        .filter(({ isRunning, mark }) => isRunning && mark.startsWith(`${agentId}/`))
+        .map(({ mark }) => mark)
     /** Agents of which nothing is said yet in a process. */
     const touched = new Set<string>()
     const onTouch = (life: { readonly number: number }, agentId: string): void => {
       const key = `${life.number}/${agentId}`
       if (touched.has(key)) return
       touched.add(key)
-      const old = processes.all.filter((each) => each.isRunning && each.life !== life && each.mark.startsWith(`${agentId}/`))
-      if (old.length > 0) broken(`${agentId} goes on while ${old.map(({ mark }) => mark).join()} of a dead process runs`)
+      const old = processes.all.filter(
+        (each) => each.isRunning && each.life !== life && each.mark.startsWith(`${agentId}/`),
+      )
+      if (old.length > 0)
+        broken(`${agentId} goes on while ${old.map(({ mark }) => mark).join()} of a dead process runs`)
     }
     return {
       onFact: ({ agentId, event }) => {
@@ -26,14 +31,21 @@ export const NOTHING_LEFT_BEHIND: Law = {
         const running = processesOf(agentId)
         if (running.length > 0) broken(`${agentId} has ended and the process ${running.join()} still runs`)
         const holder = disk.holderOf(lock)
-        const bodies = tools.bodies.filter((body) => body.agentId === agentId && !body.hasEnded && body.life === holder)
-        if (bodies.length > 0) broken(`${agentId} has ended and the body of ${bodies.map(({ key }) => key).join()} still runs`)
-        if (holder !== undefined && model.open(holder).some((name) => logOfRequest(disk.logs, name)?.agentId === agentId))
+        const bodies = tools.bodies.filter(
+          (body) => body.agentId === agentId && !body.hasEnded && body.life === holder,
+        )
+        if (bodies.length > 0)
+          broken(`${agentId} has ended and the body of ${bodies.map(({ key }) => key).join()} still runs`)
+        if (
+          holder !== undefined &&
+          model.open(holder).some((name) => logOfRequest(disk.logs, name)?.agentId === agentId)
+        )
           broken(`${agentId} has ended and its request is still open`)
         // A child whose log cannot be written cannot end; its parent does not wait for that.
         if (plan.diskFaults.length > 0) return
         const below = descendantsOf(disk.logs, agentId).filter(({ state }) => state.run?.status === 'active')
-        if (below.length > 0) broken(`${agentId} has ended before its descendant ${below.map((log) => log.agentId).join()}`)
+        if (below.length > 0)
+          broken(`${agentId} has ended before its descendant ${below.map((log) => log.agentId).join()}`)
       },
       onBody: ({ life, agentId }) => onTouch(life, agentId),
       onRequest: ({ life, agent }) => {
@@ -42,16 +54,22 @@ export const NOTHING_LEFT_BEHIND: Law = {
       },
       onEnd: () => {
         const running = processes.all.filter(({ isRunning }) => isRunning)
-        if (running.length > 0) broken(`the session is over and ${running.map(({ mark }) => mark).join()} still runs`)
+        if (running.length > 0)
+          broken(`the session is over and ${running.map(({ mark }) => mark).join()} still runs`)
       },
       onClosed: (life) => {
         const bodies = tools.bodies.filter((body) => !body.hasEnded && body.life === life)
-        if (bodies.length > 0) broken(`the engine is closed and the body of ${bodies.map(({ key }) => key).join()} still runs`)
+        if (bodies.length > 0)
+          broken(`the engine is closed and the body of ${bodies.map(({ key }) => key).join()} still runs`)
         const running = processes.all.filter((each) => each.isRunning && each.life === life)
-        if (running.length > 0) broken(`the engine is closed and ${running.map(({ mark }) => mark).join()} still runs`)
-        if (world.pendingTimers(life) > 0) broken(`the engine is closed and ${world.pendingTimers(life)} timers are set`)
-        if (model.open(life).length > 0) broken(`the engine is closed and requests of ${model.open(life).join()} are open`)
-        if (world.underWay(life).length > 0) broken(`the engine is closed and ${world.underWay(life).join()} is under way`)
+        if (running.length > 0)
+          broken(`the engine is closed and ${running.map(({ mark }) => mark).join()} still runs`)
+        if (world.pendingTimers(life) > 0)
+          broken(`the engine is closed and ${world.pendingTimers(life)} timers are set`)
+        if (model.open(life).length > 0)
+          broken(`the engine is closed and requests of ${model.open(life).join()} are open`)
+        if (world.underWay(life).length > 0)
+          broken(`the engine is closed and ${world.underWay(life).join()} is under way`)
       },
     }
   },

@@ -2,13 +2,14 @@ import { isDeepStrictEqual } from 'node:util'
 import { eventsOf } from '../shadow-logs.ts'
 import type { Body } from '../tools.ts'
 import type { Law } from './law.ts'
+import { isOutOfReach } from './lookups.ts'
 
 /** Law 3. */
 export const ONCE: Law = {
   number: 3,
   name: 'once',
   text: 'No tool body that is not declared safe to repeat runs twice; no call is silently repeated, silently dropped or left open.',
-  watch: ({ disk, tools }, broken) => {
+  watch: ({ disk, tools, plan }, broken) => {
     const before = new Map<string, Body>()
     return {
       onBody: (body) => {
@@ -20,21 +21,27 @@ export const ONCE: Law = {
         if (earlier.life === life) broken(`${tool} ${key} runs twice in process ${life.number}`)
         if (resume !== 'keyed') return
         if (!body.isRepeat) broken(`${tool} ${key} runs again and is not told so`)
-        if (!isDeepStrictEqual(earlier.intent, body.intent)) broken(`${tool} ${key} runs again with another intent`)
+        if (!isDeepStrictEqual(earlier.intent, body.intent))
+          broken(`${tool} ${key} runs again with another intent`)
       },
       onDurable: (log, { event }) => {
         if (event.type !== 'call.ended' || event.outcome !== 'ok' || event.delivered !== undefined) return
-        const bodies = tools.bodies.filter(({ agentId, callId }) => agentId === log.agentId && callId === event.callId)
-        if (!bodies.some(({ hasActed }) => hasActed)) broken(`call ${event.callId} of ${log.agentId} is ok, and nothing was done`)
+        const bodies = tools.bodies.filter(
+          ({ agentId, callId }) => agentId === log.agentId && callId === event.callId,
+        )
+        if (!bodies.some(({ hasActed }) => hasActed))
+          broken(`call ${event.callId} of ${log.agentId} is ok, and nothing was done`)
       },
       onEnd: () => {
         for (const log of disk.logs.all) {
           const ended = new Map(eventsOf(log, 'call.ended').map((event) => [String(event.callId), event]))
           for (const { callId, name } of eventsOf(log, 'reply.received').flatMap(({ calls }) => calls))
-            if (!ended.has(callId)) broken(`the ${name} call ${callId} of ${log.agentId} has no result`)
+            if (!ended.has(callId) && !(plan.diskFaults.length > 0 && isOutOfReach(disk.logs, log)))
+              broken(`the ${name} call ${callId} of ${log.agentId} has no result`)
           for (const body of tools.bodies) {
             if (body.agentId !== log.agentId || !body.hasActed || body.resume === 'repeat') continue
-            if (ended.get(body.callId)?.outcome === 'denied') broken(`${body.tool} ${body.key} has run, and was told as denied`)
+            if (ended.get(body.callId)?.outcome === 'denied')
+              broken(`${body.tool} ${body.key} has run, and was told as denied`)
           }
         }
       },

@@ -10,7 +10,9 @@ export const ONE_WRITER: Law = {
     onWrite: (life, path) => {
       const holder = disk.holderOf(lock)
       if (holder !== life)
-        broken(`process ${life.number} writes ${basename(path)}, and the session is ${holder === undefined ? 'nobody\'s' : `process ${holder.number}'s`}`)
+        broken(
+          `process ${life.number} writes ${basename(path)}, and the session is ${holder === undefined ? "nobody's" : `process ${holder.number}'s`}`,
+        )
     },
     onIntrusion: (outcome) => broken(`a second process was let in: ${outcome}`),
   }),

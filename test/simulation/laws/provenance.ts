@@ -10,8 +10,12 @@ export const PROVENANCE: Law = {
       if (event.type !== 'run.started') return
       const { origin } = event
       const parent = log.state.birth?.parent?.agentId
-      const isRight = parent === undefined ? origin.from === 'user' : origin.from === 'agent' && origin.agentId === parent
-      if (!isRight) broken(`run ${event.run} of ${log.agentId} is marked as from ${JSON.stringify(origin)}, and is from ${parent ?? 'the user'}`)
+      const isRight =
+        parent === undefined ? origin.from === 'user' : origin.from === 'agent' && origin.agentId === parent
+      if (!isRight)
+        broken(
+          `run ${event.run} of ${log.agentId} is marked as from ${JSON.stringify(origin)}, and is from ${parent ?? 'the user'}`,
+        )
     },
   }),
 }

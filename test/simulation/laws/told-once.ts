@@ -1,5 +1,6 @@
 import { eventsOf } from '../shadow-logs.ts'
 import type { Law } from './law.ts'
+import { isOutOfReach } from './lookups.ts'
 
 /** Law 7. */
 export const TOLD_ONCE: Law = {
@@ -22,14 +23,27 @@ export const TOLD_ONCE: Law = {
     onEnd: () => {
       for (const child of disk.logs.all) {
         const parent = child.state.birth?.parent
-        if (parent === undefined) continue
-        const calls = eventsOf(disk.logs.of(parent.agentId), 'call.ended').filter(({ callId }) => callId === parent.callId)
-        const keys = calls.flatMap(({ delivered }) => (delivered?.agentId === child.agentId && delivered !== undefined ? [delivered.run] : []))
-        if (calls.length !== 1) broken(`the call of child ${child.agentId} was answered ${calls.length} times`)
+        if (parent === undefined || (plan.diskFaults.length > 0 && isOutOfReach(disk.logs, child))) continue
+        const calls = eventsOf(disk.logs.of(parent.agentId), 'call.ended').filter(
+          ({ callId }) => callId === parent.callId,
+        )
+        const keys = calls.flatMap(({ delivered }) =>
+          delivered?.agentId === child.agentId && delivered !== undefined ? [delivered.run] : [],
+        )
+        if (calls.length !== 1)
+          broken(`the call of child ${child.agentId} was answered ${calls.length} times`)
         // A log that could not be written leaves a child that its parent has given up: it is told as interrupted.
         const gaveUp = plan.diskFaults.length > 0 && calls.every(({ outcome }) => outcome === 'interrupted')
-        if (!gaveUp && keys.join() !== eventsOf(child, 'agent.ended').map(({ run }) => run).join())
-          broken(`child ${child.agentId} ended ${eventsOf(child, 'agent.ended').length} times and was told [${keys.join()}]`)
+        if (
+          !gaveUp &&
+          keys.join() !==
+            eventsOf(child, 'agent.ended')
+              .map(({ run }) => run)
+              .join()
+        )
+          broken(
+            `child ${child.agentId} ended ${eventsOf(child, 'agent.ended').length} times and was told [${keys.join()}]`,
+          )
       }
     },
   }),

@@ -1,0 +1,99 @@
+/** Each law sees what breaks it, in a log that is otherwise as an engine wrote it. */
+import { readFileSync } from 'node:fs'
+import path from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { checkLog } from '../../../src/journal/check/check-log.ts'
+import { checkTree } from '../../../src/journal/check/check-tree.ts'
+import { createMemoryStorage } from '../../../src/journal/memory-storage.ts'
+import { readEntries } from '../../../src/journal/read-entries.ts'
+
+const FOLDER = path.resolve(import.meta.dirname, '../../replay/histories')
+const textOf = (name: string): string => readFileSync(path.join(FOLDER, name), 'utf8')
+const LEFT = 'parallel-children/subagents/agent-a0000000000000006.jsonl'
+
+const entriesOf = (text: string) =>
+  readEntries(createMemoryStorage({ files: new Map([['/log.jsonl', text]]) }), '/log.jsonl')
+
+const tree = (root: string, child: string) =>
+  checkTree([
+    { path: 'root', entries: entriesOf(root) },
+    { path: 'child', entries: entriesOf(child) },
+  ])
+
+describe('one log', () => {
+  it.each([
+    [
+      'order',
+      'one-answer.jsonl',
+      (text: string) => text.replace('"run":1,"machine"', '"run":2,"machine"'),
+      /run 2 starts where run 1 is next/,
+    ],
+    ['ends', 'one-answer.jsonl', (text: string) => text.replace('"turns":1', '"turns":2'), /says turns 2/],
+    [
+      'ends',
+      'one-answer.jsonl',
+      (text: string) => text.replace(/("totalUsage":\{"input_tokens":)\d+/, '$177'),
+      /says totalUsage/,
+    ],
+    [
+      'pairing',
+      'a-tool-call.jsonl',
+      (text: string) => text.replace(/"tool_use_id":"[^"]+"/, '"tool_use_id":"other"'),
+      /names other/,
+    ],
+    [
+      'chain',
+      'a-tool-call.jsonl',
+      (text: string) => text.replace(/("parentUuid":")[^"]+"/, '$1elsewhere"'),
+      /hangs on elsewhere/,
+    ],
+    [
+      'told once',
+      'parallel-children.jsonl',
+      (text: string) => text.replace(/("delivered":\{"agentId":"a000000000000000)7/, '$16'),
+      /told twice|tells the end of/,
+    ],
+  ])('breaks the law of %s: %s', async (law, name, edit, reason) => {
+    const text = textOf(name)
+    const edited = edit(text)
+    expect(edited).not.toBe(text)
+    expect((await checkLog(entriesOf(text))).violation).toBeUndefined()
+    const { violation } = await checkLog(entriesOf(edited))
+    expect(violation).toMatchObject({ law })
+    expect(violation?.reason).toMatch(reason)
+  })
+})
+
+describe('two logs of a session', () => {
+  it('are lawful as an engine wrote them', async () => {
+    const logs = await tree(textOf('parallel-children.jsonl'), textOf(LEFT))
+    expect(logs.map(({ violation }) => violation)).toEqual([undefined, undefined])
+  })
+
+  it.each([
+    [
+      'a child that its parent does not name',
+      undefined,
+      (text: string) => text.replaceAll('a0000000000000006', 'a0000000000000009'),
+      /does not name it/,
+    ],
+    [
+      'a child that is born too early',
+      undefined,
+      (text: string) => text.replace('2026-11-30', '2026-11-29'),
+      /born before/,
+    ],
+    [
+      'an end that has not come',
+      undefined,
+      (text: string) => `${text.trimEnd().split('\n').slice(0, -1).join('\n')}\n`,
+      /which has none/,
+    ],
+  ])('show %s', async (_, editRoot, editChild, reason) => {
+    const [root, child] = [textOf('parallel-children.jsonl'), textOf(LEFT)]
+    const logs = await tree(editRoot?.(root) ?? root, editChild?.(child) ?? child)
+    const found = logs.flatMap(({ violation }) => violation ?? [])
+    expect(found.map(({ law }) => law)).toContain('tree')
+    expect(found.map(({ reason: said }) => said).join('; ')).toMatch(reason)
+  })
+})
