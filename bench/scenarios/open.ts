@@ -165,7 +165,8 @@ export async function measureLongLog({ work, home }: LongLogInput): Promise<Long
   const asked = new Promise<void>((resolve) => {
     onRequest = resolve
   })
-  const engine = engineFor(home, onRequest)
+  // Its close must leave no snapshot: the next process is to find the same.
+  const engine = engineFor(home, { onRequest, snapshotEvery: Number.POSITIVE_INFINITY })
   let run: Run | undefined
   const start = performance.now()
   switch (work) {
@@ -195,11 +196,15 @@ export async function measureLongLog({ work, home }: LongLogInput): Promise<Long
   return { ms, peakMb }
 }
 
-function engineFor(home: string, onRequest: () => void = () => {}) {
+function engineFor(
+  home: string,
+  { onRequest, snapshotEvery }: { readonly onRequest?: () => void; readonly snapshotEvery?: number } = {},
+) {
   return createEngine({
     model: modelFor({ unit: 'turn', count: 0 }, onRequest),
     home,
     cwd: home,
     permissions: { mode: 'bypassPermissions' },
+    ...(snapshotEvery !== undefined && { snapshotEvery }),
   })
 }

@@ -12,6 +12,8 @@ export interface SessionSummary {
   readonly firstPrompt: string | undefined
   /** The root counts. */
   readonly agents: number
+  /** Why its log could not be read. */
+  readonly unreadable?: string
 }
 
 export interface SessionReader {

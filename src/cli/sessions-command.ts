@@ -9,7 +9,7 @@ export async function sessionsCommand({ json }: { readonly json: boolean }, host
   const sessions = await (await host.sessions(homeOf(host))).list()
   if (sessions.length === 0) host.stderr.write(`troupe: there is no session of ${host.cwd} yet\n`)
   const colours = coloursFor(host.stdout, host.env)
-  for (const { sessionId, startedAt, lastAt, firstPrompt, agents } of sessions) {
+  for (const { sessionId, startedAt, lastAt, firstPrompt, agents, unreadable } of sessions) {
     if (json) {
       const line = {
         session_id: sessionId,
@@ -17,6 +17,7 @@ export async function sessionsCommand({ json }: { readonly json: boolean }, host
         last_at: new Date(lastAt).toISOString(),
         ...(firstPrompt !== undefined && { first_prompt: firstPrompt }),
         agents,
+        ...(unreadable !== undefined && { unreadable }),
       }
       host.stdout.write(`${JSON.stringify(line)}\n`)
       continue
@@ -25,7 +26,7 @@ export async function sessionsCommand({ json }: { readonly json: boolean }, host
     // Whole ids where a program reads, short ones where a person does.
     const id = host.stdout.isTTY ? sessionId.slice(0, 8) : sessionId
     const prompt = oneLine(
-      firstPrompt ?? '',
+      unreadable === undefined ? (firstPrompt ?? '') : `cannot be read: ${unreadable}`,
       Math.max(20, (host.stdout.columns ?? 160) - facts.length - id.length - 4),
     )
     host.stdout.write(`${colours.bold(id)}  ${colours.dim(facts)}  ${prompt}\n`)

@@ -3,7 +3,7 @@
  *
  *   W1  Writing is off the path of events: what is kept of the moment are references to values that never change, and
  *       reading back, hashing and writing follow after the tick. One is written at a time; while it is, none is due.
- *   W2  A failure is told and forgotten: a snapshot can be made again, and nobody waits for one but the close.
+ *   W2  A failure is told and forgotten: a snapshot can be made again, and nobody waits for one but the session's close.
  */
 import type { SnapshotSlot } from '../journal/paths.ts'
 import type { Program, Snapshot } from '../journal/snapshots.ts'
@@ -28,7 +28,6 @@ export class AgentSnapshots {
   readonly #core: EngineCore
   readonly #session: Session
   readonly #log: string
-  readonly #files: readonly [string, string]
   readonly #agentId: AgentId | undefined
   #next: SnapshotSlot = 0
   #newEvents = 0
@@ -41,8 +40,15 @@ export class AgentSnapshots {
     this.#session = session
     this.#log = log
     this.#agentId = agentId
-    const name = agentId ?? 'root'
-    this.#files = [session.paths.snapshot(name, 0), session.paths.snapshot(name, 1)]
+  }
+
+  /** Made when they are wanted: most agents never have a snapshot. */
+  #file(slot: SnapshotSlot): string {
+    return this.#session.paths.snapshot(this.#agentId ?? 'root', slot)
+  }
+
+  get #files(): readonly [string, string] {
+    return [this.#file(0), this.#file(1)]
   }
 
   /**
@@ -67,19 +73,21 @@ export class AgentSnapshots {
     )
     for (const why of rejected) this.#reject(why)
     if (newest === undefined) return undefined
-    this.#next = newest.slot === 0 ? 1 : 0
     try {
-      return await readAgentFrom(storage, this.#log, newest.snapshot)
+      const read = await readAgentFrom(storage, this.#log, newest.snapshot)
+      this.#next = newest.slot === 0 ? 1 : 0
+      return read
     } catch (error) {
+      this.#next = newest.slot
       if (!(error instanceof UnusableSnapshot || EngineError.is(error))) throw error
       // A tail that makes no sense, too: it may be the snapshot that is wrong. If not, the whole log says so again.
-      this.#reject(`${this.#files[newest.slot]}: ${error.message}`)
+      this.#reject(`${this.#file(newest.slot)}: ${error.message}`)
       return undefined
     }
   }
 
   #reject(why: string): void {
-    this.#core.diagnose('snapshot-rejected', `the snapshot ${why}; the log is read from its start`)
+    this.#core.diagnose('snapshot-rejected', `the snapshot ${why}; it is not used`)
   }
 
   /** Counts an event. */
@@ -99,18 +107,14 @@ export class AgentSnapshots {
     this.#newEvents = 0
     const slot = this.#next
     this.#next = slot === 0 ? 1 : 0
-    const paths = { log: this.#log, snapshot: this.#files[slot] }
+    const paths = { log: this.#log, snapshot: this.#file(slot) }
     const whole = { ...snapshot, program: PROGRAM, sessionId: this.#session.id }
     this.#writing = writeSnapshot(this.#core.storage, paths, whole)
       .catch((error: unknown) => this.#core.diagnose('snapshot-not-written', messageOf(error)))
       .finally(() => {
         this.#writing = undefined
       })
-  }
-
-  /** Resolves when nothing is being written. */
-  async settled(): Promise<void> {
-    await this.#writing
+    this.#session.closeAfter(this.#writing)
   }
 
   /** Makes what is there worthless, and writes none any more. */

@@ -334,7 +334,6 @@ export class Agent implements MailboxOwner {
     this.#actor?.stop()
     this.#rejectWaiters(reason)
     await this.scope.settled()
-    await this.#snapshots.settled()
     this.deltas$.complete()
     this.phase$.complete()
   }

@@ -9,6 +9,7 @@ import { isInside, placePath } from '../effects/tools/confinement.ts'
 import type { Tool } from '../effects/tools/tool.ts'
 import type { Agent } from './agent.ts'
 import type { EngineCore } from './core.ts'
+import { ROOT_TYPE } from './root.ts'
 
 /** Why the call must not run, in words for the model; undefined when it may. */
 export async function permissionFor(
@@ -67,5 +68,16 @@ function policyOf(core: EngineCore, agent: Agent): PermissionPolicy {
   for (let above = agent.parent; above !== undefined; above = above.parent) {
     ceilings.push(ceilingOf(above.id, { allow, deny, mode: above.birth.plan.mode.value, ceilings: [] }))
   }
+  if (isStranger(agent)) ceilings.push(ceilingOf('a definition that is gone', STRANGER))
   return { allow, deny: [...deny, ...ownDeny], only, mode: agent.birth.plan.mode.value, ceilings }
 }
+
+/**
+ * Whether the agent's definition is gone since it was spawned: what it forbade is not known any more. Such an agent
+ * may read until it ends, and change nothing.
+ */
+function isStranger(agent: Agent): boolean {
+  return agent.definition === undefined && agent.birth.plan.agentType !== ROOT_TYPE
+}
+
+const STRANGER: PermissionPolicy = { mode: 'plan', allow: [], deny: [], ceilings: [] }

@@ -45,6 +45,7 @@ export class Session {
   readonly #core: EngineCore
   readonly #lock: SessionLock
   readonly #live = new Map<AgentId, Agent>()
+  readonly #pending = new Set<Promise<unknown>>()
   readonly #prepared = new Map<string, PreparedBlobs>()
   #root: Agent | undefined
   #spawns = 0
@@ -233,7 +234,14 @@ export class Session {
     await Promise.all(agents.map((agent) => agent.seal()))
     await Promise.all(agents.map((agent) => agent.stop(reason)))
     for (const agent of agents) this.forget(agent.id)
+    await Promise.all(this.#pending)
     await this.#lock.release()
+  }
+
+  /** Does not close before this work is done, whoever has begun it. It must not reject. */
+  closeAfter(work: Promise<unknown>): void {
+    this.#pending.add(work)
+    void work.then(() => this.#pending.delete(work))
   }
 }
 

@@ -7,6 +7,7 @@ import { SessionId } from '../machines/ids.ts'
 import { isObject, parseLine } from './line.ts'
 import { projectFolder, sessionPaths } from './paths.ts'
 import type { FileStat, Storage } from './storage.ts'
+import { StorageError } from './storage.ts'
 
 /** Bytes that are read at each end of a log. */
 const END_BYTES = 64 * 1024
@@ -26,6 +27,8 @@ export interface SessionSummary {
   readonly agents: number
   /** Of the root's log. */
   readonly bytes: number
+  /** Why the root's log could not be read; the rest is what can be said without it. */
+  readonly unreadable?: string
 }
 
 /** More than one session begins like this. */
@@ -50,7 +53,7 @@ export async function listSessions(
 ): Promise<readonly SessionSummary[]> {
   const summaries: SessionSummary[] = []
   for (const { id, stat } of await findLogs(storage, home, projectPath)) {
-    summaries.push(await summarise(storage, home, projectPath, id, stat))
+    summaries.push(await summariseAnyway(storage, home, projectPath, id, stat))
   }
   return summaries.sort((a, b) => b.lastAt - a.lastAt || (a.sessionId < b.sessionId ? -1 : 1))
 }
@@ -113,6 +116,26 @@ async function findLogs(
     if (id.success && stat !== undefined) found.push({ id: id.data, stat })
   }
   return found
+}
+
+/** One log that cannot be read must not hide the others. */
+async function summariseAnyway(...args: Parameters<typeof summarise>): Promise<SessionSummary> {
+  try {
+    return await summarise(...args)
+  } catch (error) {
+    if (!StorageError.is(error)) throw error
+    const [, home, projectPath, sessionId, stat] = args
+    return {
+      sessionId,
+      path: sessionPaths(home, projectPath, sessionId).rootLog,
+      firstPrompt: undefined,
+      startedAt: stat.modifiedAt,
+      lastAt: stat.modifiedAt,
+      agents: 0,
+      bytes: stat.bytes,
+      unreadable: error.message,
+    }
+  }
 }
 
 async function summarise(

@@ -86,7 +86,7 @@ describe('a log that is opened with a snapshot', () => {
         expect(fromSnapshot.conversation.loaded).toBeUndefined()
         expect(await dataOf(fromSnapshot)).toEqual(await dataOf(await readAgent(disk, LOG)))
       }),
-      { numRuns: 40 },
+      { numRuns: 25 },
     )
   })
 
@@ -107,7 +107,7 @@ describe('a log that is opened with a snapshot', () => {
           await dataOf(await readAgent(disk, LOG)),
         )
       }),
-      { numRuns: 20 },
+      { numRuns: 12 },
     )
   })
 
@@ -178,7 +178,7 @@ describe('the digest of a log', () => {
         }
         expect(JSON.parse(JSON.stringify(resumed.value()))).toEqual(JSON.parse(JSON.stringify(whole.value())))
       }),
-      { numRuns: 40 },
+      { numRuns: 25 },
     )
   })
 })

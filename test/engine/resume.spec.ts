@@ -287,3 +287,21 @@ function strip(messages: unknown): unknown {
       .replaceAll(/toolu_[0-9a-f]+/g, 'TOOL'),
   )
 }
+
+describe('an agent whose definition is gone', () => {
+  it('may read until it ends, and change nothing: what the definition forbade is not known any more', async () => {
+    const world = new World()
+    const disk = await crash(world, { at: 12, when: 'after' }, true)
+    const { engine, facts } = testEngine(script(true), {
+      storage: disk as MemoryStorage,
+      tools: world.tools,
+      definitions: [],
+      idsFrom: 100_000,
+    })
+    await (await engine.resume(SESSION))?.result
+    const refused = facts.filter(({ event }) => event.type === 'call.ended' && event.outcome === 'denied')
+    expect(refused.length).toBeGreaterThan(0)
+    expect([...world.bodies.keys()].filter((body) => /^(Act|Put) (alpha|beta)/.test(body))).toEqual([])
+    await engine.close()
+  })
+})

@@ -79,6 +79,7 @@ export async function rerun(storage: Storage, rootLog: string, options: RerunOpt
       },
     ),
     modelId: plan.model.value,
+    modelAliases: aliasesOf(tape),
     // What was refused then is refused from the log.
     permissions: { mode: plan.mode.value, allow: played.map(({ name }) => name) },
     tools: options.liveTools === true ? tools.map(player.watched) : played,
@@ -86,7 +87,7 @@ export async function rerun(storage: Storage, rootLog: string, options: RerunOpt
     ...(options.cwd !== undefined && { cwd: options.cwd }),
     ...(isLimits(session?.['limits']) && { limits: session['limits'] }),
     home: HOME,
-    storage: readThrough(memory, storage),
+    storage: readThrough(memory, storage, player.reading),
     retries: { maxRetries: 0 },
     snapshotEvery: Number.POSITIVE_INFINITY,
   })
@@ -102,6 +103,17 @@ export async function rerun(storage: Storage, rootLog: string, options: RerunOpt
     diff: await diffLogs({ storage, path: rootLog }, { storage: readThrough(memory, storage), path }),
     complaints,
   }
+}
+
+/** What short names of models meant when the log was written: the rule of a birth says which name was resolved. */
+function aliasesOf(tape: ReadonlyMap<AgentId, TapeAgent>): Readonly<Record<string, string>> {
+  const aliases: Record<string, string> = {}
+  for (const { birth } of tape.values()) {
+    const { rule, value } = birth.plan.model
+    const name = /^(?:pin|argument|definition) (\S+)$/.exec(rule)?.[1]?.toLowerCase()
+    if (name !== undefined) aliases[name] = value
+  }
+  return aliases
 }
 
 /** All runs of the root, one after the other, as far as the log goes. */
@@ -120,6 +132,8 @@ async function play(engine: Engine, root: TapeAgent, player: Player): Promise<vo
         if (!EngineError.is(error) || error.code !== 'engine-closed') throw error
       },
     )
+    // Rejects with the result.
+    await run.started.catch(() => {})
     while (!isOver) {
       await Promise.race([over, player.rest()])
       // Everything waits for the next word of the log: for a kill, or there is none.
@@ -202,6 +216,17 @@ class Player {
     },
   })
 
+  /** A base that is being read: nothing is at rest meanwhile. */
+  readonly reading = async function* (this: Player, bytes: AsyncIterable<Uint8Array>) {
+    this.#busy += 1
+    try {
+      yield* bytes
+    } finally {
+      this.#busy -= 1
+      this.stir()
+    }
+  }.bind(this)
+
   readonly hear = (told: EngineEvent): void => {
     this.stir()
     if (told.kind !== 'fact') return
@@ -257,12 +282,14 @@ class Player {
   }
 }
 
+type Reading = (bytes: AsyncIterable<Uint8Array>) => AsyncIterable<Uint8Array>
+
 /** What is not in memory is read where it is. */
-function readThrough(memory: Storage, disk: Storage): Storage {
+function readThrough(memory: Storage, disk: Storage, watched: Reading = (bytes) => bytes): Storage {
   return {
     ...memory,
     read: async function* (path, offset) {
-      yield* (await memory.exists(path)) ? memory.read(path, offset) : disk.read(path, offset)
+      yield* (await memory.exists(path)) ? memory.read(path, offset) : watched(disk.read(path, offset))
     },
     exists: async (path) =>
       (await memory.exists(path)) || (!path.startsWith(HOME) && (await disk.exists(path))),

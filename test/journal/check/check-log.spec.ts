@@ -73,25 +73,21 @@ describe('two logs of a session', () => {
   it.each([
     [
       'a child that its parent does not name',
-      undefined,
       (text: string) => text.replaceAll('a0000000000000006', 'a0000000000000009'),
       /does not name it/,
     ],
     [
       'a child that is born too early',
-      undefined,
       (text: string) => text.replace('2026-11-30', '2026-11-29'),
       /born before/,
     ],
     [
       'an end that has not come',
-      undefined,
       (text: string) => `${text.trimEnd().split('\n').slice(0, -1).join('\n')}\n`,
       /which has none/,
     ],
-  ])('show %s', async (_, editRoot, editChild, reason) => {
-    const [root, child] = [textOf('parallel-children.jsonl'), textOf(LEFT)]
-    const logs = await tree(editRoot?.(root) ?? root, editChild?.(child) ?? child)
+  ])('show %s', async (_, edit, reason) => {
+    const logs = await tree(textOf('parallel-children.jsonl'), edit(textOf(LEFT)))
     const found = logs.flatMap(({ violation }) => violation ?? [])
     expect(found.map(({ law }) => law)).toContain('tree')
     expect(found.map(({ reason: said }) => said).join('; ')).toMatch(reason)
