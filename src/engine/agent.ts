@@ -15,6 +15,7 @@ import type { Conversation } from '../journal/projections/conversation.ts'
 import { createConversation } from '../journal/projections/conversation.ts'
 import type { RequestMessages } from '../journal/projections/request-messages.ts'
 import { createRequestMessages } from '../journal/projections/request-messages.ts'
+import type { ModelUsage } from '../journal/projections/usage.ts'
 import type { MaybePromise } from '../journal/storage.ts'
 import { StorageError } from '../journal/storage.ts'
 import type { Phase } from '../machines/agent/accepts.ts'
@@ -44,7 +45,6 @@ import { poolOf } from './render.ts'
 import { RunActor } from './run-actor.ts'
 import { elapsed } from './run-clock.ts'
 import type { Session } from './session.ts'
-import type { ModelUsage } from './tree-usage.ts'
 
 /** What a run is asked with: rendered once, the same bytes in every request. */
 export interface Prepared {

@@ -6,11 +6,14 @@
  *   G2  `LogDigest.from(digest.value())` goes on as `digest` does. No content of the conversation is in the value: of
  *       the two replies that may still be needed it has the place in the log.
  */
+
 import { z } from 'zod'
 import type { SeenFilesRecord } from '../effects/tools/seen-files.ts'
 import { createSeenFiles } from '../effects/tools/seen-files.ts'
 import type { Span } from '../journal/log-items.ts'
 import { callIdsOf } from '../journal/projections/conversation.ts'
+import type { ModelUsage } from '../journal/projections/usage.ts'
+import { addModelUsage } from '../journal/projections/usage.ts'
 import type { AgentEventOf, Recorded } from '../machines/agent/events.ts'
 import { AgentEnded, AgentPrepared, CallStarted, ProcessStarted, SeenFile } from '../machines/agent/events.ts'
 import type { ToolUseBlock } from '../machines/agent/messages.ts'
@@ -20,8 +23,7 @@ import type { Denial } from './api.ts'
 import { CallLedger } from './call-ledger.ts'
 import type { RunClock } from './run-clock.ts'
 import { STOPPED_CLOCK, tick } from './run-clock.ts'
-import type { ModelUsage } from './tree-usage.ts'
-import { addModelUsage, modelUsageOf } from './tree-usage.ts'
+import { modelUsageOf } from './tree-usage.ts'
 
 type Reply = AgentEventOf<'reply.received'>
 

@@ -1,22 +1,12 @@
-/** Tokens per model, of an agent and of the descendants it started. */
+/** What the tokens of an agent and its descendants come to. */
 import { z } from 'zod'
+import type { ModelUsage } from '../journal/projections/usage.ts'
 import { addUsage } from '../machines/agent/context.ts'
 import { Usage } from '../machines/agent/messages.ts'
 
-export type ModelUsage = Readonly<Record<string, Usage>>
-
-const NO_TOKENS: Usage = { input_tokens: 0, output_tokens: 0 }
-
-/** The sum of two tables. */
-export function addModelUsage(a: ModelUsage, b: ModelUsage): ModelUsage {
-  const sum: Record<string, Usage> = { ...a }
-  for (const [model, usage] of Object.entries(b)) sum[model] = addUsage(sum[model] ?? NO_TOKENS, usage)
-  return sum
-}
-
 /** The sum over all models. */
 export function totalOf(usage: ModelUsage): Usage {
-  return Object.values(usage).reduce(addUsage, NO_TOKENS)
+  return Object.values(usage).reduce(addUsage, { input_tokens: 0, output_tokens: 0 })
 }
 
 const WithModelUsage = z.looseObject({ modelUsage: z.record(z.string(), Usage) })

@@ -1,8 +1,7 @@
 /** Line ↔ event: what writers and readers of logs need, from one place. */
 export type { LogCursor, LogIdentity } from './cursor.ts'
 export { START_CURSOR } from './cursor.ts'
-export type { Decoder, DecoderOptions } from './decode.ts'
 export { createDecoder } from './decode.ts'
 export type { Encoded } from './encode.ts'
 export { encode } from './encode.ts'
-export type { DamageItem, LogItem, Span } from './log-items.ts'
+export type { LogItem, Span } from './log-items.ts'

@@ -52,7 +52,9 @@ function scenario(run: RunSnapshot): Scenario {
     openCalls: run.context.calls.map((call) => call.callId),
     when: (...events) => scenario(events.reduce(foldRun, run)),
     drained: () => {
-      const closed = run.context.calls.map(({ callId }) => callEnded(callId, 'interrupted')).reduce(foldRun, run)
+      const closed = run.context.calls
+        .map(({ callId }) => callEnded(callId, 'interrupted'))
+        .reduce(foldRun, run)
       return scenario(foldRun(closed, endOf(closed.context, 0)))
     },
   }

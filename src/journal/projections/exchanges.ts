@@ -6,7 +6,12 @@
  * be answered.
  */
 import type { AgentEventOf } from '../../machines/agent/events.ts'
-import type { ContentBlock, PromptContent, RequestMessage, ToolResultBlock } from '../../machines/agent/messages.ts'
+import type {
+  ContentBlock,
+  PromptContent,
+  RequestMessage,
+  ToolResultBlock,
+} from '../../machines/agent/messages.ts'
 import type { CallId } from '../../machines/ids.ts'
 import type { ConversationEntry } from './conversation.ts'
 import type { CleanReply, RequestedCall } from './request-blocks.ts'

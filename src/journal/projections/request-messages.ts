@@ -15,13 +15,13 @@
  *       still later is left out, as the model knows that call as interrupted.
  *   N5  Clean blocks pass as the same objects. Thinking passes unchanged or not at all.
  */
-import type { Conversation, ConversationEntry } from './conversation.ts'
+
 import type { RequestMessage } from '../../machines/agent/messages.ts'
+import type { Conversation, ConversationEntry } from './conversation.ts'
 import type { Exchange, ReplyRules, ToolIds } from './exchanges.ts'
 import { beginExchange, createToolIds, extend, messagesOf } from './exchanges.ts'
 import type { SharedList } from './shared-list.ts'
 import { createSharedList } from './shared-list.ts'
-
 
 /** What a model reads where the log lost what came before its first reply. */
 export const MISSING_START = '(the beginning of this conversation is missing)'

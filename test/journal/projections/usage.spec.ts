@@ -5,8 +5,8 @@ import { createHistory, text } from './histories.ts'
 const tokens = (input: number, output: number, created = 0, read = 0) => ({
   input_tokens: input,
   output_tokens: output,
-  cache_creation_input_tokens: created,
-  cache_read_input_tokens: read,
+  ...(created > 0 && { cache_creation_input_tokens: created }),
+  ...(read > 0 && { cache_read_input_tokens: read }),
 })
 
 describe('usage', () => {
