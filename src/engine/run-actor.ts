@@ -133,13 +133,9 @@ export class RunActor {
     }
   }
 
-  /** Forgets the staged steps from the given number on. */
-  unstage(keep = 0): void {
-    this.#steps.length = keep
-  }
-
-  get stagedCount(): number {
-    return this.#steps.length
+  /** Forgets the staged steps. */
+  unstage(): void {
+    this.#steps.length = 0
   }
 
   /** Sends the event whose step was staged first. */
@@ -163,32 +159,26 @@ export class RunActor {
       this.#scope ??= scope
     }
     // Inspectors read `logic.config` and the like: everything but these methods is the machine's own.
-    return Object.create(machine, {
-      getInitialSnapshot: {
-        value: (scope: Scope, input: RunInput) => {
-          keepScope(scope)
-          return machine.getInitialSnapshot(scope, input)
-        },
+    return Object.assign(Object.create(machine) as RunMachine, {
+      getInitialSnapshot: (scope: Scope, input: RunInput) => {
+        keepScope(scope)
+        return machine.getInitialSnapshot(scope, input)
       },
-      restoreSnapshot: {
-        value: (snapshot: Snapshot<unknown>, scope: Scope) => {
-          keepScope(scope)
-          return machine.restoreSnapshot(snapshot, scope)
-        },
+      restoreSnapshot: (snapshot: Snapshot<unknown>, scope: Scope) => {
+        keepScope(scope)
+        return machine.restoreSnapshot(snapshot, scope)
       },
-      transition: {
-        value: (snapshot: RunSnapshot, event: RunEvent, scope: Scope) => {
-          const step = this.#steps[0]
-          if (step === undefined || step.event !== event || step.before !== snapshot) {
-            return machine.transition(snapshot, event, scope)
-          }
-          this.#steps.shift()
-          this.#tell(step.inspected)
-          for (const action of step.actions) scope.actionExecutor(action)
-          return step.after
-        },
+      transition: (snapshot: RunSnapshot, event: RunEvent, scope: Scope) => {
+        const step = this.#steps[0]
+        if (step === undefined || step.event !== event || step.before !== snapshot) {
+          return machine.transition(snapshot, event, scope)
+        }
+        this.#steps.shift()
+        this.#tell(step.inspected)
+        for (const action of step.actions) scope.actionExecutor(action)
+        return step.after
       },
-    }) as RunMachine
+    })
   }
 }
 

@@ -12,8 +12,7 @@ import type { AgentEventOf, Recorded } from '../../machines/agent/events.ts'
 import type { StopReason, ToolUseBlock } from '../../machines/agent/messages.ts'
 import { isToolUse, textOf } from '../../machines/agent/messages.ts'
 import type { CallId } from '../../machines/ids.ts'
-import type { SharedList } from './shared-list.ts'
-import { createSharedList } from './shared-list.ts'
+import { SharedList } from './shared-list.ts'
 
 /** The events that a conversation is made of. */
 export type ConversationEvent = AgentEventOf<'run.started' | 'reply.received' | 'call.ended'>
@@ -49,7 +48,7 @@ export interface Conversation {
 
 /** A conversation without entries. */
 export function createConversation(): Conversation {
-  return conversationOf(createSharedList(), undefined, () => undefined)
+  return new GrowingConversation(new SharedList())
 }
 
 /** Whether an event belongs to the conversation. */
@@ -90,60 +89,87 @@ export function withoutCalls(
   return { ...recorded, event: { ...event, reply: { ...event.reply, content }, calls: [] } }
 }
 
-/** `inherited` finds a reply of the shared prefix by its position in the log. */
-function conversationOf(
-  list: SharedList<ConversationEntry>,
-  forkedFrom: Conversation['forkedFrom'],
-  inherited: (seq: number) => number | undefined,
-): Conversation {
-  const replies = new Map<number, number>()
-  let open = new Map<CallId, ToolUseBlock>()
-  let lastStopReason: StopReason | undefined
+/** A class, because a thousand live agents have one each: methods on a prototype cost an agent nothing. */
+class GrowingConversation implements Conversation {
+  readonly forkedFrom: Conversation['forkedFrom']
+  readonly #list: SharedList<ConversationEntry>
+  readonly #replies = new Map<number, number>()
+  /** Finds a reply of the shared prefix by its position in the log. */
+  readonly #inherited: ((seq: number) => number | undefined) | undefined
+  #open: ReadonlyMap<CallId, ToolUseBlock> = NO_CALLS
+  #lastStopReason: StopReason | undefined
 
-  const look = ({ event }: ConversationEntry): void => {
+  constructor(
+    list: SharedList<ConversationEntry>,
+    forkedFrom?: Conversation['forkedFrom'],
+    inherited?: (seq: number) => number | undefined,
+  ) {
+    this.#list = list
+    this.forkedFrom = forkedFrom
+    this.#inherited = inherited
+    if (list.length > 0) for (const entry of list.items(lastReplyIn(list))) this.#look(entry)
+  }
+
+  get length(): number {
+    return this.#list.length
+  }
+
+  get lastStopReason(): StopReason | undefined {
+    return this.#lastStopReason
+  }
+
+  push(recorded: Recorded): void {
+    if (!isConversationEntry(recorded)) return
+    if (recorded.event.type === 'reply.received') this.#replies.set(recorded.event.seq, this.#list.length)
+    this.#list.push(recorded)
+    this.#look(recorded)
+  }
+
+  at(index: number): ConversationEntry | undefined {
+    return this.#list.at(index)
+  }
+
+  entries(start?: number): Iterable<ConversationEntry> {
+    return this.#list.items(start)
+  }
+
+  toolUse(callId: CallId): ToolUseBlock | undefined {
+    return this.#open.get(callId)
+  }
+
+  textOfReply(seq: number): string | undefined {
+    const index = this.#indexOfReply(seq)
+    const event = index === undefined ? undefined : this.#list.at(index)?.event
+    return event?.type === 'reply.received' ? textOf(event.reply.content) : undefined
+  }
+
+  fork(upTo: number): Conversation {
+    return new GrowingConversation(this.#list.fork(upTo), { conversation: this, length: upTo }, (seq) => {
+      const index = this.#indexOfReply(seq)
+      return index !== undefined && index < upTo ? index : undefined
+    })
+  }
+
+  #indexOfReply(seq: number): number | undefined {
+    return this.#replies.get(seq) ?? this.#inherited?.(seq)
+  }
+
+  #look({ event }: ConversationEntry): void {
     if (event.type === 'reply.received') {
-      lastStopReason = event.reply.stop_reason
-      open = openCallsOf(event)
-    } else if (event.type === 'call.ended') {
+      this.#lastStopReason = event.reply.stop_reason
+      this.#open = openCallsOf(event)
+    } else if (event.type === 'call.ended' && this.#open.has(event.callId)) {
+      const open = new Map(this.#open)
       open.delete(event.callId)
+      this.#open = open
     }
   }
-  const indexOfReply = (seq: number): number | undefined => replies.get(seq) ?? inherited(seq)
-
-  for (const entry of list.items(lastReplyIn(list))) look(entry)
-
-  const conversation: Conversation = {
-    get length() {
-      return list.length
-    },
-    get lastStopReason() {
-      return lastStopReason
-    },
-    forkedFrom,
-    push: (recorded) => {
-      if (!isConversationEntry(recorded)) return
-      if (recorded.event.type === 'reply.received') replies.set(recorded.event.seq, list.length)
-      list.push(recorded)
-      look(recorded)
-    },
-    at: (index) => list.at(index),
-    entries: (start) => list.items(start),
-    toolUse: (callId) => open.get(callId),
-    textOfReply: (seq) => {
-      const index = indexOfReply(seq)
-      const event = index === undefined ? undefined : list.at(index)?.event
-      return event?.type === 'reply.received' ? textOf(event.reply.content) : undefined
-    },
-    fork: (upTo) =>
-      conversationOf(list.fork(upTo), { conversation, length: upTo }, (seq) => {
-        const index = indexOfReply(seq)
-        return index !== undefined && index < upTo ? index : undefined
-      }),
-  }
-  return conversation
 }
 
-function openCallsOf(event: AgentEventOf<'reply.received'>): Map<CallId, ToolUseBlock> {
+const NO_CALLS: ReadonlyMap<CallId, ToolUseBlock> = new Map()
+
+function openCallsOf(event: AgentEventOf<'reply.received'>): ReadonlyMap<CallId, ToolUseBlock> {
+  if (event.calls.length === 0) return NO_CALLS
   const open = new Map<CallId, ToolUseBlock>()
   const callIds = callIdsOf(event)
   event.reply.content.forEach((block, i) => {

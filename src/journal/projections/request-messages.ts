@@ -20,8 +20,7 @@ import type { RequestMessage } from '../../machines/agent/messages.ts'
 import type { Conversation, ConversationEntry } from './conversation.ts'
 import type { Exchange, ReplyRules, ToolIds } from './exchanges.ts'
 import { beginExchange, createToolIds, extend, messagesOf } from './exchanges.ts'
-import type { SharedList } from './shared-list.ts'
-import { createSharedList } from './shared-list.ts'
+import { SharedList } from './shared-list.ts'
 
 /** What a model reads where the log lost what came before its first reply. */
 export const MISSING_START = '(the beginning of this conversation is missing)'
@@ -65,7 +64,7 @@ export interface RequestMessages {
 /** The messages of a conversation for requests to one model. Another model needs another one: O(n), once. */
 export function createRequestMessages(conversation: Conversation, model?: string): RequestMessages {
   return projectionFrom(conversation, model, {
-    done: createSharedList(),
+    done: new SharedList(),
     ids: createToolIds(),
     open: beginExchange(0, 0),
     readTo: 0,

@@ -108,12 +108,16 @@ describe('paths', () => {
     expect(resolvePath('C:\\p', 'src\\a.ts')).toBe('/C:/p/src/a.ts')
   })
 
-  it('takes no more than its share of time on hostile patterns', () => {
-    const start = performance.now()
-    coversPath(`${'**/a*'.repeat(200)}b`, 'a/'.repeat(1_000), base, 'deny')
-    coversPath(`${'*a'.repeat(1_000)}b`, 'a'.repeat(2_000), base, 'allow')
-    expect(performance.now() - start).toBeLessThan(5_000)
-  })
+  // Code with mutants in it is slow, and nothing is learnt from how slow.
+  it.skipIf(process.env['TROUPE_MUTATION'] !== undefined)(
+    'takes no more than its share of time on hostile patterns',
+    () => {
+      const start = performance.now()
+      coversPath(`${'**/a*'.repeat(200)}b`, 'a/'.repeat(1_000), base, 'deny')
+      coversPath(`${'*a'.repeat(1_000)}b`, 'a'.repeat(2_000), base, 'allow')
+      expect(performance.now() - start).toBeLessThan(5_000)
+    },
+  )
 })
 
 describe('which tools a path rule speaks of', () => {

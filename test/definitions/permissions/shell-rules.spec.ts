@@ -297,14 +297,18 @@ describe('deny rules for Bash', () => {
     )
   })
 
-  it('takes no more than its share of time on hostile commands', () => {
-    const hostile = ['[', '{', '{,', '$(', '`', '1', '"', '-', 'git ', 'git push - ', '<', '$', '\\'].map(
-      (text) => text.repeat(100_000 / text.length),
-    )
-    const start = performance.now()
-    for (const command of hostile) denies('Bash(git push x:*)', command)
-    expect(performance.now() - start).toBeLessThan(10_000)
-  })
+  // Code with mutants in it is slow, and nothing is learnt from how slow.
+  it.skipIf(process.env['TROUPE_MUTATION'] !== undefined)(
+    'takes no more than its share of time on hostile commands',
+    () => {
+      const hostile = ['[', '{', '{,', '$(', '`', '1', '"', '-', 'git ', 'git push - ', '<', '$', '\\'].map(
+        (text) => text.repeat(100_000 / text.length),
+      )
+      const start = performance.now()
+      for (const command of hostile) denies('Bash(git push x:*)', command)
+      expect(performance.now() - start).toBeLessThan(10_000)
+    },
+  )
 
   it('counts a command that is too long to look at as one that could be denied', () => {
     expect(denies('Bash(rm:*)', `echo ${'x'.repeat(100_000)}`)).toBe(true)

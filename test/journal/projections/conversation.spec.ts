@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { callIdsOf, createConversation, withoutCalls } from '../../../src/journal/projections/conversation.ts'
-import { createSharedList } from '../../../src/journal/projections/shared-list.ts'
+import { SharedList } from '../../../src/journal/projections/shared-list.ts'
 import type { Recorded } from '../../../src/machines/agent/events.ts'
 import { callId } from '../../../src/machines/ids.ts'
 import {
@@ -152,7 +152,7 @@ describe('a shared list', () => {
     const step = fc.record({ list: fc.nat(5), forkAt: fc.option(fc.nat(20), { nil: undefined }) })
     fc.assert(
       fc.property(fc.array(step, { maxLength: 40 }), (steps) => {
-        const lists = [{ shared: createSharedList<number>(), model: [] as number[] }]
+        const lists = [{ shared: new SharedList<number>(), model: [] as number[] }]
         steps.forEach(({ list, forkAt }, i) => {
           const chosen = lists[list % lists.length]
           if (chosen === undefined) throw new Error('there is always a list')

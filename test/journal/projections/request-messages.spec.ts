@@ -350,7 +350,22 @@ describe('the growing projection', () => {
       return conversation.at(index)
     }
     // Getters stay live through the prototype.
-    return { conversation: Object.assign(Object.create(conversation), { at }), reads: () => reads }
+    const counted: Conversation = {
+      get length() {
+        return conversation.length
+      },
+      get lastStopReason() {
+        return conversation.lastStopReason
+      },
+      forkedFrom: conversation.forkedFrom,
+      push: (recorded) => conversation.push(recorded),
+      at,
+      entries: (start) => conversation.entries(start),
+      toolUse: (id) => conversation.toolUse(id),
+      textOfReply: (seq) => conversation.textOfReply(seq),
+      fork: (upTo) => conversation.fork(upTo),
+    }
+    return { conversation: counted, reads: () => reads }
   }
 
   it('reads each entry once, however many requests are made', () => {
