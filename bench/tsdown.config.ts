@@ -15,6 +15,6 @@ export default defineConfig({
   sourcemap: true,
   clean: true,
   logLevel: 'warn',
-  deps: { alwaysBundle: ['rxjs'] },
+  deps: { alwaysBundle: ['rxjs', 'zod'] },
   outExtensions: () => ({ js: '.js' }),
 })

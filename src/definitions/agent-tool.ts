@@ -4,7 +4,7 @@
  * The description is static and names no agent. The list travels in the conversation, so that a new definition
  * does not break the prompt cache of every agent.
  */
-import { z } from 'zod'
+import * as z from 'zod'
 import type { AgentDefinition } from './agent-definition.ts'
 import { PermissionMode } from './permission-mode.ts'
 

@@ -1,5 +1,5 @@
 /** What an agent may do without being asked, from narrow to wide. */
-import { z } from 'zod'
+import * as z from 'zod'
 
 /**
  * `plan`: read-only tools. `dontAsk`: what rules allow, the rest refused. `default`: asks. `acceptEdits`: file

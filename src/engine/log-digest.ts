@@ -7,7 +7,7 @@
  *       the two replies that may still be needed it has the place in the log.
  */
 
-import { z } from 'zod'
+import * as z from 'zod'
 import type { SeenFilesRecord } from '../effects/tools/seen-files.ts'
 import { createSeenFiles } from '../effects/tools/seen-files.ts'
 import type { Span } from '../journal/log-items.ts'

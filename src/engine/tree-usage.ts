@@ -1,5 +1,5 @@
 /** What the tokens of an agent and its descendants come to. */
-import { z } from 'zod'
+import * as z from 'zod'
 import type { ModelUsage } from '../journal/projections/usage.ts'
 import { addUsage } from '../machines/agent/context.ts'
 import { Usage } from '../machines/agent/messages.ts'

@@ -3,7 +3,7 @@
  * come here, they build the text by hand (`encode.ts`).
  */
 import { isUtf8 } from 'node:buffer'
-import { z } from 'zod'
+import * as z from 'zod'
 import { ContentBlock } from '../machines/agent/messages.ts'
 import { AgentId, SessionId } from '../machines/ids.ts'
 

@@ -4,7 +4,7 @@
  */
 import { readFileSync, readlinkSync } from 'node:fs'
 import { hostname } from 'node:os'
-import { z } from 'zod'
+import * as z from 'zod'
 
 /** A process, on its machine. What an operating system does not tell is absent. */
 export const ProcessIdentity = z.looseObject({

@@ -25,7 +25,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { dirname } from 'node:path'
-import { z } from 'zod'
+import * as z from 'zod'
 import { makeFolder } from './make-folder.ts'
 import { ProcessIdentity, thisProcess, whereaboutsOf } from './process-identity.ts'
 import { errnoOf, toStorageError } from './storage-errors.ts'

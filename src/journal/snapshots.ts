@@ -17,7 +17,7 @@
  *   P4  Two files per log, written in turn: a crash during the writing of one leaves the other.
  */
 import { createHash } from 'node:crypto'
-import { z } from 'zod'
+import * as z from 'zod'
 import { AgentSpawned } from '../machines/agent/events.ts'
 import { AgentId, CallId, SessionId } from '../machines/ids.ts'
 import type { LogCursor } from './cursor.ts'

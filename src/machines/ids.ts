@@ -1,7 +1,7 @@
 /**
  * Branded ids: a string of one kind cannot be handed in where another is meant.
  */
-import { z } from 'zod'
+import * as z from 'zod'
 
 /** A session: a root agent with its descendants. A lower-case UUID, also the name of its folder of logs. */
 export const SessionId = z

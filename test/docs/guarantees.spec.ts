@@ -30,6 +30,7 @@ function testsIn(text: string): readonly { readonly file: string; readonly title
 
 /** The titles of a file's tests: every text that a call takes as its first argument. Placeholders stay as they are written. */
 function titlesOf(source: string): ReadonlySet<string> {
+  const file = ts.createSourceFile('test.ts', source, ts.ScriptTarget.Latest)
   const titles = new Set<string>()
   const visit = (node: ts.Node): void => {
     const first = ts.isCallExpression(node) ? node.arguments[0] : undefined
@@ -38,10 +39,10 @@ function titlesOf(source: string): ReadonlySet<string> {
       first !== undefined &&
       (ts.isTemplateExpression(first) || ts.isNoSubstitutionTemplateLiteral(first))
     )
-      titles.add(first.getText().slice(1, -1))
+      titles.add(first.getText(file).slice(1, -1))
     ts.forEachChild(node, visit)
   }
-  visit(ts.createSourceFile('test.ts', source, ts.ScriptTarget.Latest, true))
+  visit(file)
   return titles
 }
 

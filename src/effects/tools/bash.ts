@@ -1,5 +1,5 @@
 /** The tool `Bash`. */
-import { z } from 'zod'
+import * as z from 'zod'
 import type { ProcessOutcome } from '../process/process-runner.ts'
 import { failure } from './refusals.ts'
 import type { Tool } from './tool.ts'

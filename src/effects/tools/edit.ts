@@ -1,5 +1,5 @@
 /** The tool `Edit`. */
-import { z } from 'zod'
+import * as z from 'zod'
 import type { Place } from './confinement.ts'
 import { applyChange, type Change, intendChange } from './keyed-write.ts'
 import { counted, lineNumberAt } from './lines.ts'

@@ -1,7 +1,7 @@
 /** The tool `Glob`. */
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { z } from 'zod'
+import * as z from 'zod'
 import { isAbsolutePath, shownPath } from './confinement.ts'
 import { counted } from './lines.ts'
 import { refusalsAsResults } from './refusals.ts'

@@ -1,6 +1,6 @@
 /** The tool `Grep`. */
 import { relative } from 'node:path'
-import { z } from 'zod'
+import * as z from 'zod'
 import { isInside, type Place } from './confinement.ts'
 import { type GrepLine, type OutputMode, parseGrepLines, showGrepLine } from './grep-output.ts'
 import { counted } from './lines.ts'

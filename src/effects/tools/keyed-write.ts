@@ -6,7 +6,7 @@
  *    `before` → it is written; anything else → refused, because somebody changed it in between.
  * W3 A file that this agent has not seen in its present content is not replaced.
  */
-import { z } from 'zod'
+import * as z from 'zod'
 import { type Place, placeForWriting } from './confinement.ts'
 import {
   type FileContent,

@@ -1,6 +1,6 @@
 /** The tool `Read`. */
 import { dirname } from 'node:path'
-import { z } from 'zod'
+import * as z from 'zod'
 import { type Place, placePath } from './confinement.ts'
 import { hashOf, readPlainFile } from './file-access.ts'
 import { counted, cutLine, linesOf } from './lines.ts'

@@ -1,5 +1,5 @@
 /** The tools of an agent: found by name, described to the model, their inputs checked. */
-import { z } from 'zod'
+import * as z from 'zod'
 import type { ToolDefinition } from '../model/model.ts'
 import { bashTool } from './bash.ts'
 import { editTool } from './edit.ts'

@@ -1,5 +1,5 @@
 /** The tool `Write`. */
-import { z } from 'zod'
+import * as z from 'zod'
 import { applyChange, type Change, intendChange } from './keyed-write.ts'
 import { counted, linesOf } from './lines.ts'
 import { refusalsAsResults } from './refusals.ts'

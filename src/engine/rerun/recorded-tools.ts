@@ -1,5 +1,5 @@
 /** Tools that answer what a log says, in place of those that it was recorded with. */
-import { z } from 'zod'
+import * as z from 'zod'
 import type { Tool, ToolContext, ToolOutput } from '../../effects/tools/tool.ts'
 import { ToolRefusal } from '../../effects/tools/tool-refusal.ts'
 import { DELEGATION_TOOL } from '../agent-tool.ts'

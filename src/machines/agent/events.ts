@@ -6,7 +6,7 @@
  * all others as short lifecycle lines; the codec in `journal/` knows which. Time, ids and anything random are
  * data in here: a machine never asks for them.
  */
-import { z } from 'zod'
+import * as z from 'zod'
 import type { PermissionMode } from '../../definitions/permission-mode.ts'
 import { AgentId, BlobHash, CallId } from '../ids.ts'
 import { PromptContent, Reply, ToolResultBlock, Usage } from './messages.ts'

@@ -4,7 +4,7 @@
  * Everything is a loose object: a block kind or a field that this version does not know is kept as it came
  * and goes back to the model unchanged.
  */
-import { z } from 'zod'
+import * as z from 'zod'
 
 /** Any content block. Narrow it with {@link isText}, {@link isToolUse}, {@link isThinking} or {@link isToolResult}. */
 export const ContentBlock = z.looseObject({ type: z.string() })

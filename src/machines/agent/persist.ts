@@ -5,7 +5,7 @@
  * know is dropped without a word. So what comes back is compared with what was asked for.
  */
 import { createActor } from 'xstate'
-import { z } from 'zod'
+import * as z from 'zod'
 import { AgentId } from '../ids.ts'
 import { initialContext } from './context.ts'
 import type { RunSnapshot } from './fold.ts'

@@ -60,9 +60,48 @@ describe('what a mode alone decides', () => {
     expect(isNarrower('default', 'bubble') || isNarrower('bubble', 'default')).toBe(false)
   })
 
-  it('says which modes are not whole yet', () => {
-    const incomplete = PermissionMode.options.filter((mode) => modeDiagnostic(mode) !== undefined)
-    expect(incomplete).toEqual(['auto', 'bubble'])
+  it('says which modes are not whole yet, and as what they decide', () => {
+    const diagnostics = PermissionMode.options.flatMap((mode) => {
+      const diagnostic = modeDiagnostic(mode)
+      return diagnostic === undefined ? [] : [{ mode, ...diagnostic }]
+    })
+    expect(diagnostics.map(({ mode }) => mode)).toEqual(['auto', 'bubble'])
+    for (const { mode, severity, code, message } of diagnostics) {
+      expect([severity, code]).toEqual(['warning', 'mode-not-complete'])
+      expect(message).toMatch(new RegExp(`"${mode}".* decides as "default"`))
+    }
+  })
+
+  it.each([
+    ['default', 'permission mode "default" asks for approval'],
+    ['dontAsk', 'permission mode "dontAsk" refuses what no rule allows'],
+    ['bypassPermissions', 'permission mode "bypassPermissions" permits it'],
+  ] as const)('is said with its reason: %s', (mode, reason) => {
+    expect(decide(bash, policyOf({ mode })).reason).toBe(reason)
+  })
+
+  it('is told as the own mode of the agent where an ancestor has one that decides alike', () => {
+    const alike: Ceiling = { agent: 'a1', mode: 'bubble', deny: [] }
+    expect(decide(bash, policyOf({ mode: 'default', ceilings: [alike] })).by).toBe('default')
+  })
+})
+
+describe('the mode of a child', () => {
+  it.each([
+    // the parent's, the definition's own, the child's, and why
+    ['default', undefined, 'default', 'parent'],
+    ['plan', 'plan', 'plan', 'parent'],
+    ['acceptEdits', 'plan', 'acceptEdits', 'parent: acceptEdits holds for the whole tree'],
+    [
+      'default',
+      'acceptEdits',
+      'default',
+      'parent: the definition of tester asks for acceptEdits, which is wider',
+    ],
+    ['default', 'plan', 'plan', 'definition tester'],
+  ] as const)('of a parent in %s with a definition for %s is %s', (parent, own, value, rule) => {
+    const definition = { agentType: 'tester', ...(own !== undefined && { permissionMode: own }) }
+    expect(resolveChildMode(parent, definition)).toEqual({ value, rule })
   })
 })
 
@@ -80,9 +119,25 @@ describe('the order of rules and modes', () => {
     })
   })
 
+  it('takes deny rules generously: a command that could run what they name is enough', () => {
+    const policy = policyOf({ mode: 'bypassPermissions', deny: rules('deny', 'Bash(npm publish)') })
+    expect(decide(request('Bash', 'cd dist && npm publish --tag x'), policy).decision).toBe('deny')
+  })
+
+  it('takes allow rules and the limits of a definition to the letter', () => {
+    const exploring = request('Agent', 'Explore')
+    const explore = rules('allow', 'Agent(explore)')
+    expect(decide(exploring, policyOf({ allow: explore })).decision).toBe('ask')
+    expect(decide(exploring, policyOf({ mode: 'bypassPermissions', only: explore })).decision).toBe('deny')
+  })
+
   it('lets an allow rule win over asking and over dontAsk', () => {
     const allow = rules('allow', 'Bash(npm test)')
-    expect(decide(bash, policyOf({ allow })).by).toBe('Bash(npm test)')
+    expect(decide(bash, policyOf({ allow }))).toEqual({
+      decision: 'allow',
+      by: 'Bash(npm test)',
+      reason: 'the allow rule Bash(npm test) (test) permits it',
+    })
     expect(decide(bash, policyOf({ allow, mode: 'dontAsk' })).decision).toBe('allow')
   })
 
@@ -104,6 +159,10 @@ describe('the order of rules and modes', () => {
     expect(decide(bash, policy)).toMatchObject({ decision: 'deny', by: 'Bash(git log:*)' })
     expect(decide(request('Bash', 'git log -3'), policy).decision).toBe('allow')
     expect(decide(edit, policy).decision).toBe('allow')
+    const two = rules('allow', 'Bash(git log:*)', 'Bash(git show:*)')
+    expect(decide(bash, policyOf({ only: two })).reason).toBe(
+      "the agent's definition limits it to Bash(git log:*), Bash(git show:*)",
+    )
   })
 })
 
