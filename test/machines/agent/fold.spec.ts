@@ -275,5 +275,8 @@ describe('the fold of an agent', () => {
   ])('refuses %s', (_, events, message) => {
     expect(() => foldAll(...events)).toThrow(FoldError)
     expect(() => foldAll(...events)).toThrow(message)
+    expect(() => foldAll(...events)).toThrow(
+      expect.objectContaining({ name: 'FoldError', code: 'impossible-event' }),
+    )
   })
 })

@@ -81,6 +81,13 @@ describe('a sum of usages', () => {
       output_tokens: 4,
       cache_read_input_tokens: 5,
     })
+    const cached = { ...plain, cache_creation_input_tokens: 3, cache_read_input_tokens: 5 }
+    expect(addUsage(cached, { ...cached, cache_creation_input_tokens: 4 })).toStrictEqual({
+      input_tokens: 2,
+      output_tokens: 4,
+      cache_creation_input_tokens: 7,
+      cache_read_input_tokens: 10,
+    })
   })
 
   it('leaves out what cannot be added', () => {
