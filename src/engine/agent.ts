@@ -6,6 +6,7 @@
  */
 import { BehaviorSubject, Subject } from 'rxjs'
 import type { AgentDefinition } from '../definitions/agent-definition.ts'
+import type { PermissionMode } from '../definitions/permission-mode.ts'
 import type { ModelDelta, RequestMessage, ToolDefinition } from '../effects/model/model.ts'
 import type { SeenFilesRecord } from '../effects/tools/seen-files.ts'
 import type { LogCursor, LogIdentity } from '../journal/cursor.ts'
@@ -42,6 +43,7 @@ import type { EventPlace, ReadAgent } from './read-agent.ts'
 import { resultOf } from './read-agent.ts'
 import type { ResolvedPool } from './render.ts'
 import { poolOf } from './render.ts'
+import { ROOT_TYPE } from './root.ts'
 import { RunActor } from './run-actor.ts'
 import { elapsed } from './run-clock.ts'
 import type { Session } from './session.ts'
@@ -63,6 +65,9 @@ export interface EndedRun {
   readonly apiDurationMs: number
   readonly denials: readonly Denial[]
 }
+
+/** UTF-16 units of one event's lines. In bytes it stays below the longest line that is read. */
+const MAX_EVENT_CHARS = 16 * 1024 * 1024
 
 interface Step {
   readonly recorded: Recorded
@@ -199,6 +204,15 @@ export class Agent implements MailboxOwner {
   get definition(): AgentDefinition | undefined {
     const { agentType } = this.birth.plan
     return this.#core.definitions.find((definition) => definition.agentType === agentType)
+  }
+
+  /**
+   * The permission mode in force. The root's is what the person or host says now, whatever its log says: a session
+   * that is continued under a narrower mode is narrower from then on.
+   */
+  get mode(): PermissionMode {
+    const { agentType, mode } = this.birth.plan
+    return agentType === ROOT_TYPE ? this.#core.root.mode : mode.value
   }
 
   /** Its tools and what its definition says of their calls. Resolved once. */
@@ -434,6 +448,9 @@ export class Agent implements MailboxOwner {
       this.#core.clock.now(),
       this.#core.ids.uuid,
     )
+    // What a reader would refuse must not be written: it would end every later resume.
+    if (text.length > MAX_EVENT_CHARS)
+      throw new RangeError(`it has ${text.length} characters; no more than ${MAX_EVENT_CHARS} fit into a log`)
     if (recorded.event.type !== 'agent.spawned') stageOn?.stage(recorded.event)
     this.#staged.push({ recorded, cursor, actor, bytes: Buffer.byteLength(text) })
     return { recorded, text }

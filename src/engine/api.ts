@@ -47,6 +47,11 @@ export interface EngineOptions {
   readonly definitions?: readonly AgentDefinition[]
   /** Tools besides `Agent`. Default: Read, Write, Edit, Glob, Grep, Bash. */
   readonly tools?: readonly Tool[]
+  /**
+   * Environment variables that no command of an agent inherits. Default: the credentials of the model,
+   * `ANTHROPIC_API_KEY` and `ANTHROPIC_AUTH_TOKEN`.
+   */
+  readonly withheldEnv?: readonly string[]
   readonly limits?: Partial<Limits>
   /** Events between two snapshots of a log, with which a long log opens fast. Default 2,000; `Infinity`: none. */
   readonly snapshotEvery?: number

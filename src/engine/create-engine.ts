@@ -50,6 +50,9 @@ import { createRun } from './run-handle.ts'
 import type { Session } from './session.ts'
 import { viewOf } from './view.ts'
 
+/** What no command of an agent needs to know. */
+const SECRETS = ['ANTHROPIC_API_KEY', 'ANTHROPIC_AUTH_TOKEN']
+
 const KEEP_ALIVE_MS = 2 ** 31 - 1
 
 /**
@@ -215,7 +218,8 @@ function createCore(options: EngineOptions, emit: (event: EngineEvent) => void):
     storage: options.storage ?? createFileStorage({ durability: options.durability ?? 'write' }),
     clock,
     ids,
-    processes: options.processes ?? createLocalProcessRunner({ clock }),
+    processes:
+      options.processes ?? createLocalProcessRunner({ clock, withheldEnv: options.withheldEnv ?? SECRETS }),
     model: withRetries(options.model, { gate, clock, random: ids.random, options: options.retries ?? {} }),
     maxTokens: options.maxTokens ?? 32_000,
     tools: createToolTable([...(options.tools ?? standardTools()), DELEGATION_TOOL]),

@@ -1,10 +1,11 @@
 /** Asks the permission engine about one call, with what is in force for the agent at this moment. */
 import { homedir } from 'node:os'
-import { join } from 'node:path'
+import { relative, sep } from 'node:path'
 import type { Ceiling, PermissionPolicy, PermissionRequest } from '../definitions/permissions/decide.ts'
 import { ceilingOf, decide } from '../definitions/permissions/decide.ts'
 import { refusalMessage } from '../definitions/permissions/refusal-message.ts'
 import { specifierKind } from '../definitions/permissions/rule.ts'
+import type { Place } from '../effects/tools/confinement.ts'
 import { isInside, placePath } from '../effects/tools/confinement.ts'
 import type { Tool } from '../effects/tools/tool.ts'
 import type { Agent } from './agent.ts'
@@ -19,6 +20,13 @@ export async function permissionFor(
   input: unknown,
 ): Promise<string | undefined> {
   const request = await requestOf(agent, tool, input)
+  if (
+    request.writesPath !== undefined &&
+    request.resolvedPath !== undefined &&
+    isInside(core.home, request.resolvedPath)
+  ) {
+    return `${request.writesPath} is among the logs of Troupe itself, which are written by the engine alone, in every permission mode.`
+  }
   const decision = decide(request, policyOf(core, agent))
   // Nobody can be asked yet: whatever wants approval is refused, with the rule that would allow it.
   return decision.decision === 'allow' ? undefined : refusalMessage(request, decision)
@@ -26,10 +34,12 @@ export async function permissionFor(
 
 async function requestOf(agent: Agent, tool: Tool, input: unknown): Promise<PermissionRequest> {
   const { cwd } = agent
-  const subject = tool.ruleSubject?.(input)
   const writesPath = tool.writes?.(input)
-  const path = writesPath ?? (specifierKind(tool.name) === 'path' ? subject : undefined)
-  const resolvedPath = path === undefined ? undefined : await realPathOf(cwd, path)
+  const isPath = writesPath !== undefined || specifierKind(tool.name) === 'path'
+  const written = tool.ruleSubject?.(input)
+  const path = writesPath ?? (isPath ? written : undefined)
+  const place = path === undefined ? undefined : await placeOf(cwd, path)
+  const subject = isPath ? (place?.named ?? written) : written
   return {
     toolName: tool.name,
     cwd,
@@ -37,27 +47,43 @@ async function requestOf(agent: Agent, tool: Tool, input: unknown): Promise<Perm
     isReadOnly: tool.isReadOnly(input),
     isInsideCwd:
       path === undefined ||
-      (resolvedPath !== undefined &&
-        isInside(cwd, resolvedPath) &&
-        !(writesPath !== undefined && isProtected(cwd, resolvedPath))),
+      (place !== undefined &&
+        isInside(cwd, place.real) &&
+        !(writesPath !== undefined && (isProtected(cwd, place.named) || isProtected(cwd, place.real)))),
     ...(subject !== undefined && { subject }),
     ...(writesPath !== undefined && { writesPath }),
-    ...(resolvedPath !== undefined && { resolvedPath }),
+    ...(place !== undefined && { resolvedPath: place.real }),
   }
 }
 
 /** Where a path leads with all links resolved; undefined for one that no file tool touches. */
-async function realPathOf(cwd: string, path: string): Promise<string | undefined> {
+async function placeOf(cwd: string, path: string): Promise<Place | undefined> {
   try {
-    return (await placePath(path, cwd)).real
+    return await placePath(path, cwd)
   } catch {
     return undefined
   }
 }
 
-/** Files that can widen what anybody may do here: git's hooks and settings, our own. Editing them is never implied. */
-function isProtected(cwd: string, realPath: string): boolean {
-  return ['.git', '.claude'].some((name) => isInside(join(cwd, name), realPath))
+/**
+ * Files that can widen what anybody may do here, at any depth: git's hooks and settings, agents' settings and
+ * servers. Editing them is never implied.
+ */
+function isProtected(cwd: string, path: string): boolean {
+  return relative(cwd, path)
+    .split(sep)
+    .some((part) => PROTECTED.has(part.toLowerCase()))
+}
+
+const PROTECTED: ReadonlySet<string> = new Set(['.git', '.claude', '.mcp.json', '.troupe'])
+
+/** Whether a tool that goes through many files may show one. Undefined: all that it reaches. */
+export function readGuard(core: EngineCore, agent: Agent): ((path: string) => boolean) | undefined {
+  const policy = policyOf(core, agent)
+  const denies = [policy.deny, ...policy.ceilings.map(({ deny }) => deny)].flat()
+  if (!denies.some(({ specifier }) => specifier !== undefined)) return undefined
+  const request = { toolName: 'Read', cwd: agent.cwd, home: homedir(), isReadOnly: true, isInsideCwd: true }
+  return (path) => decide({ ...request, subject: path, resolvedPath: path }, policy).decision !== 'deny'
 }
 
 /** Own mode and rules, what its definition says, and the ceiling of every ancestor, read live along the chain. */
@@ -66,10 +92,12 @@ function policyOf(core: EngineCore, agent: Agent): PermissionPolicy {
   const { only, deny: ownDeny } = agent.pool
   const ceilings: Ceiling[] = []
   for (let above = agent.parent; above !== undefined; above = above.parent) {
-    ceilings.push(ceilingOf(above.id, { allow, deny, mode: above.birth.plan.mode.value, ceilings: [] }))
+    ceilings.push(ceilingOf(above.id, { allow, deny, mode: above.mode, ceilings: [] }))
   }
+  // What the person or host says now holds for every agent, whatever mode its log gives it.
+  ceilings.push(ceilingOf('this engine', { allow, deny: [], mode: core.root.mode, ceilings: [] }))
   if (isStranger(agent)) ceilings.push(ceilingOf('a definition that is gone', STRANGER))
-  return { allow, deny: [...deny, ...ownDeny], only, mode: agent.birth.plan.mode.value, ceilings }
+  return { allow, deny: [...deny, ...ownDeny], only, mode: agent.mode, ceilings }
 }
 
 /**

@@ -25,7 +25,7 @@ export function poolOf(core: EngineCore, agent: Agent): ResolvedPool {
     {
       isChild: agent.parent !== undefined,
       nestingAllowed: depth < core.limits.depth,
-      mode: plan.mode.value,
+      mode: agent.mode,
       // A tool that can change something is left out of `plan` even if some of its calls would not.
       isReadOnlyTool: (name) => READ_ONLY_TOOLS.has(name),
     },

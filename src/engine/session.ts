@@ -133,7 +133,7 @@ export class Session {
       definitions,
       caller: {
         depth,
-        mode: plan.mode.value,
+        mode: caller.mode,
         model: plan.model.value,
         allowedAgentTypes: caller.pool.allowedAgentTypes,
       },
@@ -206,7 +206,7 @@ export class Session {
   /** Prompt and tools of an agent, rendered once per kind of agent and stored once per session. */
   async prepare(agent: Agent): Promise<PreparedBlobs> {
     const { plan, depth } = agent.birth
-    const key = JSON.stringify([plan.agentType, plan.model.value, plan.mode.value, plan.cwd, depth])
+    const key = JSON.stringify([plan.agentType, plan.model.value, agent.mode, plan.cwd, depth])
     const known = this.#prepared.get(key)
     if (known !== undefined) return known
     const prepared = render(this.#core, agent, this.#situationOf(agent))

@@ -7,6 +7,7 @@ import {
   formatCount,
   formatDuration,
   forTerminal,
+  toJson,
   oneLine,
 } from '../../src/cli/format.ts'
 
@@ -76,10 +77,36 @@ describe('a text for a terminal', () => {
     )
   })
 
+  it('loses every mark that turns the direction of text, and every C1 control', () => {
+    expect(forTerminal('a\u061cb\u200fc\u202ed\u2066e\u009b2Jf\u0085')).toBe('abcde2Jf')
+  })
+
   it('is found by its first line that says something', () => {
     expect(firstLine('\n  \nx\ny')).toBe('x')
   })
 })
+
+describe('a value as JSON', () => {
+  it('is the same value, with nothing in it that a terminal would obey', () => {
+    const value = { 'k\u009b': 'a\x1b\u009b2J\u061c\u202e\x7fé😀' }
+    const json = toJson(value)
+    expect(JSON.parse(json)).toEqual(value)
+    expect(json).toBe(String.raw`{"k\u009b":"a\u001b\u009b2J\u061c\u202e\u007fé😀"}`)
+  })
+})
+
+describe('an error in words', () => {
+  const error = new Error('no log \x1b[2J\u009bhere\u202e\nnor there', { cause: new Error('\x1b[31mdeep') })
+
+  it.each([false, true])('steers no terminal (debug: %j)', (debug) => {
+    const words = describeError(error, debug)
+    expect(words).toMatch(/no log here\s+nor there/)
+    expect(words).not.toMatch(STEERS)
+  })
+})
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this finds
+const STEERS = /[\x00-\x08\x0b-\x1f\x7f-\x9f\u202e]/
 
 describe('a call in words', () => {
   it.each([

@@ -186,6 +186,44 @@ describe('the story', () => {
   })
 })
 
+describe('what steers a terminal', () => {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this finds
+  const STEERS = /[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u202e]/
+  const hostileTree = () => {
+    const teller = createTeller()
+    const root = teller.agent(ROOT)
+    root.spawned()
+    root.started('go \u009b2J')
+    const child = teller.agent(CHILD)
+    child.spawned({ agentType: 'Ex\x1b]0;title\x07plore\u009b', description: 'd\x1b[2J' })
+    child.started('x')
+    return sessionsOf({ [SESSION]: { 'root.jsonl': root.log, [`agent-${CHILD}.jsonl`]: child.log } })
+  }
+
+  it.each([[['log']], [['log', '--json']], [['sessions']], [['sessions', '--json']]])(
+    'is in no output of %j',
+    async (argv) => {
+      const fake = createFakeHost(argv, { sessions: hostileTree() })
+      await fake.run()
+      expect(fake.stdout).not.toBe('')
+      expect(fake.stdout).not.toMatch(STEERS)
+    },
+  )
+
+  it.each([
+    [['log', './no\x1b[2J.jsonl']],
+    [['replay', './no\u009b2J.jsonl']],
+    [['--session-id', '\x1b[2Jx', 'p']],
+    [['--unknown\x1b[2J']],
+    [['--debug', '--unknown\u009b']],
+  ])('is in no error about %j', async (argv) => {
+    const fake = createFakeHost(argv, { sessions: hostileTree() })
+    expect(await fake.run()).not.toBe(0)
+    expect(fake.stderr).not.toBe('')
+    expect(fake.stderr).not.toMatch(STEERS)
+  })
+})
+
 describe('troupe replay', () => {
   it('tells the state that each log of a session leads to', async () => {
     const session = onDisk()

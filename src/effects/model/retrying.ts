@@ -174,6 +174,11 @@ function attempt(
 
   const take = (delta: ModelDelta): void => {
     if (over) return
+    // What throws in here would be thrown at the whole process by rxjs.
+    if (!isDelta(delta)) {
+      fail(ModelError.from(new TypeError('the model emitted something that is no delta')))
+      return
+    }
     if (!heard || carriesContent(delta)) lastContentAt = clock.now()
     if (!heard) {
       heard = true
@@ -201,6 +206,9 @@ function attempt(
   else watch()
   return end
 }
+
+const isDelta = (delta: unknown): boolean =>
+  typeof delta === 'object' && delta !== null && 'type' in delta && typeof delta.type === 'string'
 
 const carriesContent = ({ type }: ModelDelta): boolean => type !== 'heartbeat' && type !== 'restarted'
 

@@ -1,5 +1,6 @@
 /** Asks the model for the next reply. A crash in here costs one request: it is simply made again. */
 
+import { checkedReply } from '../../effects/model/check-reply.ts'
 import { ModelError } from '../../effects/model/model.ts'
 import { collect } from '../../effects/model/reply-stream.ts'
 import type { EffectInput } from '../../machines/agent/machine.ts'
@@ -17,7 +18,7 @@ export function requestModel(core: EngineCore): Effect<EffectInput> {
     signal.throwIfAborted()
     const startedAt = core.clock.now()
     try {
-      const { reply, requestId } = await collect(
+      const collected = await collect(
         core.model.stream(
           {
             model,
@@ -32,6 +33,8 @@ export function requestModel(core: EngineCore): Effect<EffectInput> {
         signal,
         (delta) => agent.delta(delta),
       )
+      const { requestId } = collected
+      const reply = checkedReply(collected.reply)
       agent.addApiTime(core.clock.now() - startedAt)
       return [
         {
@@ -60,6 +63,11 @@ function concurrencyOf(core: EngineCore, reply: Reply): boolean[] {
   return reply.content.map((block) => {
     if (!isToolUse(block)) return false
     const parsed = core.tools.parseCall(block.name, block.input)
-    return parsed.ok ? parsed.tool.isConcurrencySafe(parsed.input) : true
+    try {
+      return parsed.ok ? parsed.tool.isConcurrencySafe(parsed.input) : true
+    } catch {
+      // It must not throw; one that does runs alone, and says so when it is run.
+      return false
+    }
   })
 }

@@ -17,8 +17,9 @@ import type { Agent } from '../agent.ts'
 import { DELEGATION_TOOL, isDelegation } from '../agent-tool.ts'
 import type { EngineCore } from '../core.ts'
 import type { Effect } from '../effect-logic.ts'
-import { messageOf } from '../errors.ts'
-import { permissionFor } from '../permission.ts'
+import { EngineError, messageOf } from '../errors.ts'
+import { permissionFor, readGuard } from '../permission.ts'
+import { checkedOutput } from './checked-output.ts'
 import { delegate } from './delegate.ts'
 import { capContent } from './result-cap.ts'
 import { failedResult, interruptedResult } from './results.ts'
@@ -45,7 +46,15 @@ export function runCall(core: EngineCore): Effect<CallInput> {
       const name = agent.run?.snapshot.context.calls.find((call) => call.callId === callId)?.name ?? 'tool'
       return [interruptedResult(callId, callId, name, started !== undefined)]
     }
-    return [await resultOf(core, { agent, callId, block, signal, started })]
+    const call: Call = { agent, callId, block, signal, started }
+    try {
+      return [await resultOf(core, call)]
+    } catch (error) {
+      // Nothing of it is the tool's: the engine suspends, the log is gone, or the call was aborted.
+      if (error instanceof Suspended || EngineError.is(error) || signal.aborted) throw error
+      // A tool's own `isReadOnly`, `ruleSubject` and the like are a host's code, too (C3).
+      return [failedResult(callId, block.id, `${block.name} failed: ${messageOf(error)}`)]
+    }
   }
 }
 
@@ -97,7 +106,7 @@ async function runBody(core: EngineCore, call: Call, tool: Tool, input: unknown)
     signal.throwIfAborted()
     agent.lastActivity = activityOf(tool, input)
     const output = await tool.run(input, { ...context, intent })
-    return await endedResult(call, output)
+    return await endedResult(call, checkedOutput(tool.name, output))
   } catch (error) {
     if (error instanceof Suspended) throw error
     if (signal.aborted) return interruptedResult(callId, block.id, block.name, hasStarted)
@@ -121,6 +130,7 @@ function contextOf(
   call: Call,
 ): Omit<ToolContext, 'intent'> & { readonly intent: undefined } {
   const { agent, callId, signal, started } = call
+  const mayRead = readGuard(core, agent)
   return {
     agentId: agent.id,
     callId,
@@ -141,6 +151,7 @@ function contextOf(
         }),
     },
     seen: agent.seen,
+    ...(mayRead !== undefined && { mayRead }),
     intent: undefined,
     isRepeat: started !== undefined,
   }

@@ -153,6 +153,41 @@ describe('Bash(git log:*) as an allow rule', () => {
   })
 })
 
+describe('an allow rule for git that ends in a star', () => {
+  it.each([
+    'git log -1 --output=/tmp/x',
+    'git log --output /tmp/x',
+    'git log --outp=/tmp/x',
+    'git log "--output=/tmp/x"',
+    "git log --output='a b'",
+    'git diff --ext-diff',
+    'git diff --ext',
+    'git show --textconv HEAD:x',
+    'git grep --open-files-in-pager=vim x',
+    'git grep --open x',
+    'git grep -Ovim x',
+    'git grep "-Ovim" x',
+    'git grep -nOvim x',
+  ])('never lets an option pass that writes a file or runs a program: %j', (command) => {
+    expect(allows('Bash(git:*)', command)).toBe(false)
+    expect(allows(`Bash(${command.split(' ').slice(0, 2).join(' ')}:*)`, command)).toBe(false)
+  })
+
+  it.each(['git log --oneline -SFOO', 'git log --output-indicator-new=x', 'git diff -- a', 'git grep -n x'])(
+    'lets %j pass',
+    (command) => {
+      expect(allows('Bash(git:*)', command)).toBe(true)
+    },
+  )
+
+  it('lets such an option pass where the rule itself names it, whole or in its prefix', () => {
+    expect(allows('Bash(git log --output=x)', 'git log --output=x')).toBe(true)
+    expect(allows('Bash(git log --output=x:*)', 'git log --output=x -1')).toBe(true)
+    expect(allows('Bash(git log --output=x:*)', 'git log --output=x --output=y')).toBe(false)
+    expect(allows('Bash(tool:*)', 'tool --output=x')).toBe(true)
+  })
+})
+
 describe('other allow rules for Bash', () => {
   it.each([
     ['Bash(npm test)', 'npm test', true],
@@ -218,6 +253,27 @@ describe('deny rules for Bash', () => {
     "echo '$" + "{' ; rm x '}'",
     "echo '$(' ; rm x ')'",
     "echo '`' ; rm x '`'",
+    'r$@m x',
+    'rm$@ x',
+    'r$!m x',
+    'r$*m x',
+    'r$-m x',
+    '/bin/rm$@ x',
+    "sh -c 'r$@m x'",
+    '/bin/[]r]m x',
+    '/bin/[!]x]m x',
+    '/bin/[r\\ ]m x',
+    '[\\ r]m x',
+    "/bin/[r' ']m x",
+    '/bin/[r\\;]m x',
+    '[\\>r]m x',
+    '/bin/[[r]m x',
+    '/bin/[[:alpha:]]m x',
+    'sh -c "/bin/[r\\\\ ]m x"',
+    '/bin/@(r)m x',
+    '/bin/r@(m) x',
+    '/bin/r?(x|m) x',
+    `/bin/r@(${'('.repeat(20)}m${')'.repeat(20)}) x`,
   ])('Bash(rm:*) catches %j', (command) => {
     expect(denies('Bash(rm:*)', command)).toBe(true)
   })
@@ -238,6 +294,11 @@ describe('deny rules for Bash', () => {
     'git p*',
     'true && git push',
     'GIT=git; $GIT push',
+    'git p$@ush',
+    'git pus$!h',
+    'git p[]u]sh',
+    'git pus[[h]',
+    'git pus@(h)',
   ])('Bash(git push:*) catches %j', (command) => {
     expect(denies('Bash(git push:*)', command)).toBe(true)
   })
@@ -250,6 +311,10 @@ describe('deny rules for Bash', () => {
     ['Bash(rm:*)', 'find . -name "*.ts" | head -5'],
     ['Bash(rm:*)', 'if [ -f x ]; then cat x; fi'],
     ['Bash(rm:*)', 'X=1 npm test 2>&1 | tail -n 3'],
+    ['Bash(rm:*)', 'if [[ -f a && -f b ]]; then cat a; fi'],
+    ['Bash(rm:*)', 'list[0]=x; echo "$' + '{list[@]}"'],
+    ['Bash(rm:*)', "grep -n '[^ ]*x' a"],
+    ['Bash(rm:*)', 'ls !(a)'],
     ['Bash(git push:*)', 'git log --oneline'],
     ['Bash(git push:*)', 'git stash'],
     ['Bash(git push:*)', 'git commit -m "$(cat x)"'],
@@ -301,7 +366,7 @@ describe('deny rules for Bash', () => {
   it.skipIf(process.env['TROUPE_MUTATION'] !== undefined)(
     'takes no more than its share of time on hostile commands',
     () => {
-      const hostile = ['[', '{', '{,', '$(', '`', '1', '"', '-', 'git ', 'git push - ', '<', '$', '\\'].map(
+      const hostile = ['[', "['", `["['"`, '[\\', '[a', '@(', '$@', '{', '{,', '$(', '`', '1', '"', '-', 'git ', 'git push - ', '<', '$', '\\'].map(
         (text) => text.repeat(100_000 / text.length),
       )
       const start = performance.now()

@@ -152,7 +152,7 @@ describe('a reply put together from a stream', () => {
 
   it('refuses a message that lacks what a reply must have', () => {
     const nameless = { type: 'message_start', message: { id: 'msg_1' } }
-    expect(() => accumulate([nameless, ...stop])).toThrow(/no valid message \(model/)
+    expect(() => accumulate([nameless, ...stop])).toThrow(/no valid message \(type/)
   })
 
   it('gives an error event by its type', () => {

@@ -67,6 +67,19 @@ it('leaves the original out of the transcript when it is large', async () => {
   expect(structured).toHaveProperty('structuredPatch.0.lines')
 })
 
+it.each<[string, (line: number) => string]>([
+  ['lines that differ', (line) => `x ${line}`],
+  ['lines that are the same', () => 'x'],
+  ['few lines between many', (line) => (line % 30 === 0 ? `x ${line}` : `- ${line}`)],
+])('leaves the patch out when it would take long: %s', async (_, lineOf) => {
+  const content = Array.from({ length: 60_000 }, (_, line) => lineOf(line)).join('\n')
+  const before = performance.now()
+  const { isError, structured } = await edit(content, 'x', 'yy', { replace_all: true })
+  expect(isError).toBeUndefined()
+  expect(structured).toMatchObject({ structuredPatch: [] })
+  expect(performance.now() - before).toBeLessThan(1500)
+})
+
 it('creates a file from an empty old text', async () => {
   const output = await bench.call(editTool, { file_path: 'new.ts', old_string: '', new_string: 'x\n' })
   expect(output.isError).toBeUndefined()

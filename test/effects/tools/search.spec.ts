@@ -1,4 +1,5 @@
-import { mkdir, utimes } from 'node:fs/promises'
+import { mkdir, symlink, utimes } from 'node:fs/promises'
+import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Clock } from '../../../src/effects/clock.ts'
@@ -210,5 +211,100 @@ describe('Glob', () => {
     const output = await glob(input)
     expect(output.isError).toBe(true)
     expect(output.content).toMatch(message)
+  })
+})
+
+describe('the folder that rules for Glob are matched against', () => {
+  it.each<[GlobInput, string]>([
+    [{ pattern: '**/*.ts' }, '.'],
+    [{ pattern: '*.ts', path: 'src' }, 'src'],
+    [{ pattern: 'src/*.ts' }, '.'],
+    [{ pattern: '/tmp/outside/*' }, '/tmp/outside'],
+    [{ pattern: '/tmp/outside/*', path: 'src' }, '/tmp/outside'],
+    [{ pattern: '/*' }, '/'],
+    [{ pattern: '../outside/*' }, '../outside'],
+    [{ pattern: '../../x.ts', path: 'src' }, '..'],
+    [{ pattern: 'a/../../outside/x?' }, '../outside'],
+    [{ pattern: '~/.*' }, homedir()],
+    [{ pattern: '~/.ssh/*' }, join(homedir(), '.ssh')],
+    [{ pattern: '*', path: '~/x' }, join(homedir(), 'x')],
+    [{ pattern: '!x' }, '.'],
+  ])('of %j is %s', (input, folder) => {
+    expect(globTool.ruleSubject?.(input)).toBe(folder)
+  })
+})
+
+describe('files that may not be read', () => {
+  let guarded: Workbench
+  beforeAll(async () => {
+    guarded = await createWorkbench()
+    await guarded.put('.env', 'TOPSECRET\nTOPSECRET 2\n')
+    await guarded.put('open.txt', 'a TOPSECRET\n\n\n\nb TOPSECRET\n')
+    await guarded.put('secrets/deep/key', '1\nTOPSECRET\n2\n')
+    await guarded.put('secrets/picture', 'TOPSECRET \0 TOPSECRET\n')
+    await guarded.put('z.txt', 'TOPSECRET\n')
+    await symlink('.', join(guarded.cwd, 'again'))
+  })
+  afterAll(() => guarded.dispose())
+
+  const mayRead = (path: string): boolean =>
+    path !== join(guarded.cwd, '.env') && !path.startsWith(join(guarded.cwd, 'secrets'))
+  const search = (input: Omit<GrepInput, 'pattern'>, pattern = 'TOPSECRET') =>
+    guarded.call(grepTool, { pattern, ...input }, { mayRead })
+
+  it.each<[GrepInput['output_mode'], string]>([
+    [
+      'content',
+      'open.txt:1:a TOPSECRET\nopen.txt:5:b TOPSECRET\nz.txt:1:TOPSECRET\n[3 files left out by permissions.]',
+    ],
+    ['files_with_matches', 'Found 2 files\nopen.txt\nz.txt\n[3 files left out by permissions.]'],
+    [
+      'count',
+      'Found 3 matching lines in 2 files\nopen.txt:2\nz.txt:1\n[3 files left out by permissions.]',
+    ],
+  ])('are left out of Grep in mode %s', async (output_mode, content) => {
+    const output = await search({ output_mode })
+    expect(output.content).toBe(content)
+    expect(output.structured).toMatchObject({ filenames: ['open.txt', 'z.txt'], numFiles: 2 })
+    expect(JSON.stringify(output.structured)).not.toMatch(/env|secrets/)
+  })
+
+  it('are left out with the lines around a match and the marks between groups', async () => {
+    expect((await search({ output_mode: 'content', '-C': 1 })).content).toBe(
+      [
+        'open.txt:1:a TOPSECRET',
+        'open.txt-2-',
+        '--',
+        'open.txt-4-',
+        'open.txt:5:b TOPSECRET',
+        '--',
+        'z.txt:1:TOPSECRET',
+        '[3 files left out by permissions.]',
+      ].join('\n'),
+    )
+  })
+
+  it('are counted whether they match or not, so that nothing can be guessed from the count', async () => {
+    expect((await search({}, 'not there')).content).toBe('No files found\n[3 files left out by permissions.]')
+    expect((await search({ glob: '*.txt' }, 'not there')).content).toBe('No files found')
+  })
+
+  it('are found out by where a link leads', async () => {
+    const { content } = await search({ path: 'again' })
+    expect(content).toBe('Found 2 files\nagain/open.txt\nagain/z.txt\n[3 files left out by permissions.]')
+  })
+
+  it('are left out of Glob', async () => {
+    const list = async (input: GlobInput) => (await guarded.call(globTool, input, { mayRead })).content
+    expect((await list({ pattern: '**/*' })).split('\n').sort()).toEqual([
+      '[3 files left out by permissions.]',
+      'open.txt',
+      'z.txt',
+    ])
+    expect(await list({ pattern: 'secrets/*/key' })).toBe('No files found\n[1 file left out by permissions.]')
+    expect(await list({ pattern: 'key', path: 'again' })).toBe(
+      'No files found\n[1 file left out by permissions.]',
+    )
+    expect(await list({ pattern: 'z.txt' })).toBe('z.txt')
   })
 })

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { endOf } from '../../../src/machines/agent/context.ts'
+import { endOf, isEndOf } from '../../../src/machines/agent/context.ts'
 import type { RunEvent } from '../../../src/machines/agent/events.ts'
 import { foldRun } from '../../../src/machines/agent/fold.ts'
 import { given, statusAtEnd } from '../../helpers/given.ts'
@@ -149,6 +149,23 @@ describe('an end', () => {
       totalUsage: { input_tokens: 100, output_tokens: 10 },
       durationMs: 1_234,
     })
+  })
+
+  it('of a run without an outcome is a failure that says so, and none that the machine would take', () => {
+    const { context } = given(...asked).run
+    const fault = {
+      code: 'ended-without-outcome',
+      message: 'the run ended without an outcome',
+      retryable: false,
+    }
+    expect(endOf(context, 0)).toMatchObject({ status: 'failed', outcome: { kind: 'failed', fault } })
+    expect(isEndOf(context, { type: 'agent.ended', status: 'failed' }, 'failed')).toBe(false)
+  })
+
+  it('is what is called an end, whatever else bears its status', () => {
+    const { context } = given(...asked, killed('the user')).run
+    expect(isEndOf(context, { type: 'agent.ended', status: 'killed' }, 'killed')).toBe(true)
+    expect(isEndOf(context, { type: 'run.resumed', status: 'killed' }, 'killed')).toBe(false)
   })
 })
 
