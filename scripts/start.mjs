@@ -19,7 +19,7 @@ if (!existsSync(program)) {
   }
 }
 
-const question = 'where is the lock of a session taken over when its owner is dead?'
+const question = 'where is the retry gate?'
 process.argv = [
   process.execPath,
   fileURLToPath(program),

@@ -2,7 +2,9 @@
  * The command line as data. Parsing is pure: it neither reads nor writes anything, and a wrong line is an error
  * before anything has been touched.
  */
+
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander'
+import { closestName } from '../definitions/closest-name.ts'
 import type { PermissionMode } from '../definitions/permission-mode.ts'
 import type { Durability } from '../journal/storage.ts'
 import { UsageError } from './errors.ts'
@@ -95,6 +97,7 @@ interface RunOptionValues {
 export function parseArguments(argv: readonly string[], version: string): Parsed {
   let printed = ''
   let parsed: Parsed | undefined
+  refuseMistypedCommand(argv)
   const program = createProgram(version, (result) => {
     parsed = result
   })
@@ -119,7 +122,19 @@ export function parseArguments(argv: readonly string[], version: string): Parsed
   return parsed
 }
 
-const isHelp = (argv: readonly string[]): boolean => argv[0] === '--help' || argv[0] === '-h'
+const isHelp = (argv: readonly string[]): boolean => ['--help', '-h', 'help'].includes(argv[0] ?? '')
+
+/** One bare word that is nearly a subcommand was hardly meant as a question: a model costs money. */
+function refuseMistypedCommand(argv: readonly string[]): void {
+  const [word = ''] = argv
+  if (argv.some((argument) => argument === '-p' || argument === '--print') || !/^[a-z]+$/.test(word)) return
+  if (word === 'help' || COMMANDS[word] !== undefined) return
+  const meant = closestName(word, Object.keys(COMMANDS))
+  if (meant === undefined) return
+  throw new UsageError(
+    `"${word}" is no command; did you mean "troupe ${meant}"? To ask it: troupe -p ${word}`,
+  )
+}
 
 /** What every way to start a run takes. */
 function withRunOptions(command: Command): Command {

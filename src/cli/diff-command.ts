@@ -4,7 +4,7 @@ import type { AgentDiff, Difference, LogDiff } from '../journal/replay/diff.ts'
 import { diffLogs } from '../journal/replay/diff.ts'
 import type { StoryStep } from '../journal/replay/steps.ts'
 import { EXIT, UsageError } from './errors.ts'
-import { displayWidth, oneLine } from './format.ts'
+import { displayWidth, forTerminal, oneLine, toJson } from './format.ts'
 import { type Host, homeOf } from './host.ts'
 import { logsOfTarget } from './targets.ts'
 
@@ -30,9 +30,10 @@ export async function diffCommand({ a, b, json }: DiffArguments, host: Host): Pr
   }
   const storage = createFileStorage({ durability: 'write' })
   const diff = await diffLogs({ storage, path: left }, { storage, path: right })
-  if (json) host.stdout.write(`${JSON.stringify(diff)}\n`)
+  if (json) host.stdout.write(`${toJson(diff)}\n`)
   else
-    for (const line of describeDiff(diff, host.stdout.columns ?? PIPE_WIDTH)) host.stdout.write(`${line}\n`)
+    for (const line of describeDiff(diff, host.stdout.columns ?? PIPE_WIDTH))
+      host.stdout.write(`${forTerminal(line)}\n`)
   return diff.first === undefined ? EXIT.success : EXIT.failure
 }
 

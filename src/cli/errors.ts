@@ -1,6 +1,7 @@
 /**
  * Errors as a person at a terminal should meet them: one line that says what to do, and an exit code.
  */
+import { forTerminal } from './format.ts'
 
 /** Exit codes that are not a signal's: 0 is success and nothing else. */
 export const EXIT = { success: 0, failure: 1, usage: 2 } as const
@@ -26,8 +27,10 @@ export function exitCodeOf(error: unknown): number {
 /** Codes of the engine that say that an option has a value that it cannot have. */
 const ENGINE_USAGE: ReadonlySet<unknown> = new Set(['bad-rule', 'bad-session-id'])
 
-/** An error in one line; with `debug` its stack and those of its causes. */
-export function describeError(error: unknown, debug: boolean): string {
+/** An error in one line; with `debug` its stack and those of its causes. It may quote anything and steers nothing. */
+export const describeError = (error: unknown, debug: boolean): string => forTerminal(wordsOf(error, debug))
+
+function wordsOf(error: unknown, debug: boolean): string {
   if (!(error instanceof Error)) return `troupe: ${onOneLine(String(error))}`
   if (!debug) return `troupe: ${onOneLine(error.message)}`
   const stacks: string[] = []

@@ -47,11 +47,21 @@ export function dateAndTime(at: number): string {
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this finds
 const ESCAPES = /\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|.)?/g
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this finds
-const CONTROLS = /[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]/g
+const CONTROLS = /[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g
 
 /** A text that may go to a terminal: line feeds and tabs stay, all other control characters go. */
 export const forTerminal = (text: string): string =>
   text.replace(/\r\n/g, '\n').replace(ESCAPES, '').replace(CONTROLS, '')
+
+/**
+ * A value as JSON on one line: the same value to every reader, and nothing to a terminal. JSON itself lets the
+ * controls from U+007F on and the marks of direction stand as they are; the others it escapes.
+ */
+export const toJson = (value: unknown): string =>
+  JSON.stringify(value).replace(
+    CONTROLS,
+    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  )
 
 /** A text on one line, at most `width` columns wide; what does not fit becomes `…`. */
 export function oneLine(text: string, width = Number.POSITIVE_INFINITY): string {

@@ -2,6 +2,7 @@
 import { basename } from 'node:path'
 import { coloursFor } from './colours.ts'
 import { CliError, EXIT } from './errors.ts'
+import { toJson } from './format.ts'
 import { type Host, homeOf } from './host.ts'
 import { mergeLogs } from './merge-logs.ts'
 import type { LogEntry, SessionReader } from './session-reader.ts'
@@ -29,7 +30,7 @@ export async function logCommand({ target, agent, json }: LogArguments, host: Ho
     cwd: host.cwd,
   })
   for await (const entry of agent === undefined ? wholeStory(logs, reader) : oneAgent(logs, agent, reader)) {
-    if (json) host.stdout.write(`${JSON.stringify({ log: entry.path, ...flat(entry.entry) })}\n`)
+    if (json) host.stdout.write(`${toJson({ log: entry.path, ...flat(entry.entry) })}\n`)
     else for (const line of story(entry)) host.stdout.write(`${line}\n`)
   }
   return EXIT.success

@@ -10,7 +10,7 @@ import type { CancelTimer, Clock } from '../effects/clock.ts'
 import type { EngineEvent } from '../engine/api.ts'
 import { type AgentNode, createAgentTree } from './agent-tree.ts'
 import type { Colours } from './colours.ts'
-import { counted, displayWidth, formatCount, formatDuration, oneLine } from './format.ts'
+import { counted, displayWidth, formatCount, formatDuration, forTerminal, oneLine } from './format.ts'
 import type { Output } from './host.ts'
 
 const FRAME_MS = 100
@@ -32,7 +32,7 @@ export interface Progress {
   /** Takes note of something that was there before this process. */
   prepare(event: EngineEvent): void
   event(event: EngineEvent): void
-  /** Writes a line of its own. */
+  /** Writes a line of its own; what in it would steer the terminal is left out. */
   line(text: string): void
   /** Takes the tree away. Harmless when called again; events after it are only counted. */
   stop(): void
@@ -90,7 +90,7 @@ export function createProgress({ style, output, clock, colours, cwd }: ProgressO
       if (!stopped && tree.size > 0) schedule(Math.max(0, drawnAt + FRAME_MS - clock.now()))
     },
     line(text) {
-      output.write(`${erase()}${text}\n`)
+      output.write(`${erase()}${forTerminal(text)}\n`)
       const stood = drawn > 0
       drawn = 0
       if (!stopped && stood) draw()

@@ -3,7 +3,7 @@ import type { LogCheck, Violation } from '../journal/check/check-log.ts'
 import type { CheckedLog } from '../journal/check/check-tree.ts'
 import { checkTree } from '../journal/check/check-tree.ts'
 import { EXIT, UsageError } from './errors.ts'
-import { counted, formatCount, oneLine, tokensOf } from './format.ts'
+import { counted, formatCount, forTerminal, oneLine, toJson, tokensOf } from './format.ts'
 import { type Host, homeOf } from './host.ts'
 import type { Remark, SessionReader } from './session-reader.ts'
 import { logsOfTarget } from './targets.ts'
@@ -36,8 +36,8 @@ export async function replayCommand(args: ReplayArguments, host: Host): Promise<
   for (const check of await checkTree(named, { until: at })) {
     if (!isSound(check)) code = EXIT.failure
     const { path, ...located } = await locate(check, reader)
-    if (json) host.stdout.write(`${JSON.stringify({ log: path, sound: isSound(check), ...located })}\n`)
-    else for (const line of report(path, located)) host.stdout.write(`${line}\n`)
+    if (json) host.stdout.write(`${toJson({ log: path, sound: isSound(check), ...located })}\n`)
+    else for (const line of report(path, located)) host.stdout.write(`${forTerminal(line)}\n`)
   }
   return code
 }
@@ -49,11 +49,11 @@ async function rerunLog(log: string, { json, liveTools }: ReplayArguments, host:
   const { describeDiff } = await import('./diff-command.ts')
   const storage = createFileStorage({ durability: 'write' })
   const { diff, complaints } = await rerun(storage, log, { liveTools, cwd: host.cwd })
-  if (json) host.stdout.write(`${JSON.stringify({ log, complaints, ...diff })}\n`)
+  if (json) host.stdout.write(`${toJson({ log, complaints, ...diff })}\n`)
   else {
     const lines = describeDiff(diff, host.stdout.columns ?? 160, { a: 'log', b: 'rerun' })
     for (const line of [...lines, ...complaints.map((complaint) => `  ${complaint}`)]) {
-      host.stdout.write(`${line}\n`)
+      host.stdout.write(`${forTerminal(line)}\n`)
     }
   }
   return diff.first === undefined ? EXIT.success : EXIT.failure

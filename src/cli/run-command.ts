@@ -153,6 +153,10 @@ async function follow(run: Run, isLast: boolean, session: Session): Promise<numb
   if (result === 'stopped') return stopped(run.sessionId, session)
   if (isLast) progress.stop()
   output.result(result, isLast)
+  if (!isLast) {
+    progress.line('troupe: the run that was interrupted is finished first; its answer:')
+    for (const line of (result.text === '' ? '(none)' : result.text).split('\n')) progress.line(line)
+  }
   for (const line of endLines(result, progress.totals())) progress.line(line)
   return subtypeOf(result) === 'success' ? EXIT.success : EXIT.failure
 }

@@ -1,7 +1,7 @@
 /** What a run puts on standard output, by format. */
 import type { EngineEvent, RunResult } from '../engine/api.ts'
 import type { OutputFormat } from './arguments.ts'
-import { forTerminal } from './format.ts'
+import { forTerminal, toJson } from './format.ts'
 import type { Output } from './host.ts'
 import { subtypeOf } from './result-line.ts'
 import type { StreamJson } from './stream-json.ts'
@@ -16,7 +16,7 @@ export interface RunOutput {
 
 /** The writer of a format. `stream` is told everything and asked for the lines. */
 export function createRunOutput(format: OutputFormat, stdout: Output, stream: StreamJson): RunOutput {
-  const writeLine = (line: unknown): void => stdout.write(`${JSON.stringify(line)}\n`)
+  const writeLine = (line: unknown): void => stdout.write(`${toJson(line)}\n`)
   switch (format) {
     case 'text':
       return {

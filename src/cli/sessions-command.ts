@@ -1,13 +1,14 @@
 /** `troupe sessions`: the sessions of this directory, the latest first. */
 import { coloursFor } from './colours.ts'
 import { EXIT } from './errors.ts'
-import { counted, dateAndTime, oneLine } from './format.ts'
+import { counted, dateAndTime, forTerminal, oneLine, toJson } from './format.ts'
 import { type Host, homeOf } from './host.ts'
 
 /** Writes one line per session, or one JSON object with `json`. Resolves with the exit code. */
 export async function sessionsCommand({ json }: { readonly json: boolean }, host: Host): Promise<number> {
   const sessions = await (await host.sessions(homeOf(host))).list()
-  if (sessions.length === 0) host.stderr.write(`troupe: there is no session of ${host.cwd} yet\n`)
+  if (sessions.length === 0)
+    host.stderr.write(forTerminal(`troupe: there is no session of ${host.cwd} yet\n`))
   const colours = coloursFor(host.stdout, host.env)
   for (const { sessionId, startedAt, lastAt, firstPrompt, agents, unreadable } of sessions) {
     if (json) {
@@ -19,7 +20,7 @@ export async function sessionsCommand({ json }: { readonly json: boolean }, host
         agents,
         ...(unreadable !== undefined && { unreadable }),
       }
-      host.stdout.write(`${JSON.stringify(line)}\n`)
+      host.stdout.write(`${toJson(line)}\n`)
       continue
     }
     const facts = `${dateAndTime(startedAt)}  ${counted(agents, 'agent').padEnd(9)}`

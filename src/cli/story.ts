@@ -13,6 +13,9 @@ export interface StoryOptions {
   readonly cwd: string
 }
 
+/** Columns of an agent's name. */
+const MAX_LABEL = 40
+
 interface Agent {
   label: string
   /** Name and time of the calls without a result, by call id. */
@@ -55,7 +58,9 @@ function tell(event: AgentEvent, at: number, agent: Agent, cwd: string): Told[] 
   switch (event.type) {
     case 'agent.spawned':
       agent.label =
-        event.parent === undefined ? 'main' : `${event.plan.agentType} ${event.agentId.slice(0, 5)}`
+        event.parent === undefined
+          ? 'main'
+          : oneLine(`${event.plan.agentType} ${event.agentId.slice(0, 5)}`, MAX_LABEL)
       return line(
         `+ ${event.plan.description === '' ? event.plan.agentType : event.plan.description} (model ${event.plan.model.value}, mode ${event.plan.mode.value})`,
         'quiet',

@@ -1,7 +1,7 @@
 /** The engine: opens sessions, starts runs, closes down. */
 import { realpathSync } from 'node:fs'
 import { homedir } from 'node:os'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import { Subject } from 'rxjs'
 import { BUILT_IN_DEFINITIONS } from '../definitions/built-in/index.ts'
 import type { Diagnostic } from '../definitions/diagnostic.ts'
@@ -58,10 +58,26 @@ const KEEP_ALIVE_MS = 2 ** 31 - 1
 /**
  * Makes an engine. Nothing touches the disk before the first run.
  *
- * Throws an `EngineError` for options that cannot be honoured: `bad-cwd`, `bad-rule`.
+ * Throws an `EngineError` for options that cannot be honoured: `bad-cwd`, `bad-option`, `bad-rule`.
  */
 export function createEngine(options: EngineOptions): Engine {
+  checkOptions(options)
   return new LocalEngine(options)
+}
+
+/** For callers without types: what would otherwise fail somewhere inside, in words that name nothing. */
+function checkOptions(options: EngineOptions): void {
+  const refuse = (what: string): never => {
+    throw new EngineError('bad-option', `createEngine: ${what}`)
+  }
+  if (typeof options?.model?.stream !== 'function')
+    refuse('`model` must be a model: an object with `provider` and `stream`')
+  for (const tool of options.tools ?? []) {
+    if (typeof tool?.name !== 'string' || typeof tool.run !== 'function')
+      refuse('each of `tools` needs a `name` and a `run`')
+    if (typeof tool.inputSchema?.safeParse !== 'function')
+      refuse(`the tool ${tool.name} needs an \`inputSchema\`: a zod schema`)
+  }
 }
 
 class LocalEngine implements Engine {
@@ -192,7 +208,9 @@ class LocalEngine implements Engine {
   }
 
   #open(id: SessionId, options: ResumeOptions): Promise<Session> {
-    if (this.#isClosed) return Promise.reject(new EngineClosedError(id))
+    if (this.#isClosed) {
+      return Promise.reject(new EngineError('engine-closed', 'the engine is closed: nothing was started'))
+    }
     const untold = this.#untold
     this.#untold = []
     for (const { code, message } of untold) this.#core.diagnose(code, message)
@@ -234,7 +252,7 @@ function createCore(options: EngineOptions, emit: (event: EngineEvent) => void):
     snapshotEvery: options.snapshotEvery ?? 2_000,
     rules: rulesOf(options),
     cwd,
-    home: options.home ?? process.env['TROUPE_HOME'] ?? join(homedir(), '.troupe'),
+    home: resolve(options.home ?? process.env['TROUPE_HOME'] ?? join(homedir(), '.troupe')),
     gitBranch: readGitBranch(cwd),
     resolveModelId: (name) => resolveModelId(name, { ...MODEL_ALIASES, ...options.modelAliases }),
     machine: () => machine,

@@ -117,9 +117,19 @@ async function load(
     return undefined
   }
   refuseStranger(session, birth.agentId, path, parent)
+  refuseOtherProject(core, birth.plan.cwd, path)
   const agent = session.adopt(new Agent(core, session, birth.agentId, parent, path, snapshots))
   agent.restore(read)
   return { agent, read, fate }
+}
+
+/** Two folders can have one name for their sessions, and a log can be copied: an agent works where it was asked to. */
+function refuseOtherProject(core: EngineCore, cwd: string | undefined, path: string): void {
+  if (cwd === undefined || cwd === core.cwd) return
+  throw new EngineError(
+    'other-project',
+    `${path} is of a session in ${cwd}, and this engine works in ${core.cwd}. Resume it from there.`,
+  )
 }
 
 /** Two agents on one log would both write it, and one that is its own descendant would be read for ever. */

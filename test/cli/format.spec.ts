@@ -1,14 +1,15 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { describeCall } from '../../src/cli/describe-call.ts'
+import { describeError } from '../../src/cli/errors.ts'
 import {
   displayWidth,
   firstLine,
   formatCount,
   formatDuration,
   forTerminal,
-  toJson,
   oneLine,
+  toJson,
 } from '../../src/cli/format.ts'
 
 describe('numbers', () => {

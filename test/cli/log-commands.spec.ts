@@ -2,6 +2,7 @@ import { appendFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
 import { factsInFlight } from '../../src/cli/in-flight.ts'
+import { callId } from '../../src/machines/ids.ts'
 import { CHILD, createTeller, delegation, ROOT, SESSION, text, toolUse } from './support/facts.ts'
 import { createFakeHost, sessionsOf } from './support/fake-host.ts'
 import { type WrittenSession, writeSession } from './support/written-session.ts'
@@ -195,9 +196,18 @@ describe('what steers a terminal', () => {
     root.spawned()
     root.started('go \u009b2J')
     const child = teller.agent(CHILD)
-    child.spawned({ agentType: 'Ex\x1b]0;title\x07plore\u009b', description: 'd\x1b[2J' })
+    root.replies([toolUse('toolu_1', 'Agent', { prompt: 'x' })])
+    root.starts('toolu_1', CHILD)
+    child.spawned({
+      kind: 'Ex\x1b]0;title\x07plore\u009b',
+      description: 'd\x1b[2J',
+      parent: { agentId: ROOT, callId: callId(1, 4, 0), toolUseId: 'toolu_1' },
+    })
     child.started('x')
-    return sessionsOf({ [SESSION]: { 'root.jsonl': root.log, [`agent-${CHILD}.jsonl`]: child.log } })
+    const reader = sessionsOf({ [SESSION]: { 'root.jsonl': root.log, [`agent-${CHILD}.jsonl`]: child.log } })
+    const list: typeof reader.list = async () =>
+      (await reader.list()).map((session) => ({ ...session, firstPrompt: 'a\x1b[2J\u009bb\u061c' }))
+    return { ...reader, list }
   }
 
   it.each([[['log']], [['log', '--json']], [['sessions']], [['sessions', '--json']]])(

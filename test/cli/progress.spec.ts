@@ -193,6 +193,14 @@ describe('the tree', () => {
   })
 })
 
+describe('a line of its own', () => {
+  it('gives no control character to the terminal', () => {
+    const { terminal, progress } = create()
+    progress.line('troupe: failed: \x1b[2Jno\u009b2J\u061c')
+    expect(terminal.lines).toContain('troupe: failed: no2J')
+  })
+})
+
 describe('the totals', () => {
   it('are of the run that is on', () => {
     const { facts, root, progress } = create()

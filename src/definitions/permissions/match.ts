@@ -2,6 +2,7 @@
  * Does a rule speak of a call? An allow rule only where that is certain, a deny rule wherever it could be.
  */
 import { coversMcpTool, isSameTool, isToolAmong, READING_TOOLS, WRITING_TOOLS } from '../tool-names.ts'
+import { hasWritingOption } from './git-options.ts'
 import { coversPath } from './path-pattern.ts'
 import { couldRun } from './possible-command.ts'
 import { agentTypesOf, commandOf, type PermissionRule, type RuleKind, specifierKind } from './rule.ts'
@@ -67,7 +68,8 @@ function matchesCommand(specifier: string, command: string | undefined, kind: Ru
   const prefix = simpleCommandTokens(wanted.command)
   const tokens = command === undefined ? undefined : simpleCommandTokens(command)
   if (prefix === undefined || tokens === undefined || !startsWithTokens(tokens, prefix)) return false
-  return wanted.isPrefix || tokens.length === prefix.length
+  if (!wanted.isPrefix) return tokens.length === prefix.length
+  return !hasWritingOption(tokens, prefix.length)
 }
 
 function matchesPaths(specifier: string, call: CallFacts, kind: RuleKind): boolean {

@@ -21,6 +21,15 @@ const UNKNOWN = '\u0001'
  */
 const MAX_LENGTH = 100_000
 
+/**
+ * A set of characters as bash reads one in a name: `]` may come first, blanks and separators may be escaped or in
+ * quotes. Bounded (P3); what is longer or nested stays and is seen by {@link couldBe}.
+ */
+const SET = /\[[!^]?\]?(?:\\.|'[^']{0,64}'|"[^"]{0,64}"|\[:\w{1,16}:\]|[^[\]\s\\'"]){0,64}\]/gsu
+
+/** `[` and `[[` are commands, not the start of a set. */
+const TESTS = new Set(['[', '[['])
+
 /** After these the next word is a command. */
 const KEYWORDS = new Set(['if', 'then', 'elif', 'else', 'while', 'until', 'do', 'time', '!', 'coproc'])
 
@@ -41,10 +50,13 @@ export function couldRun(command: string, denied: string): boolean {
 
 function viewsOf(command: string): readonly string[] {
   const joined = command.replaceAll(/\\\r?\n/gu, '')
-  return [openSubstitutions(joined), closeSubstitutions(joined)].flatMap((view) => [
-    removeQuotes(separate(view)),
-    separate(view).replaceAll(/['"\\,=]/gu, ' '),
-  ])
+  // The third: separators within a set of characters end no command.
+  const withoutSets = joined.replaceAll(SET, '*')
+  return [
+    openSubstitutions(joined),
+    closeSubstitutions(joined),
+    ...(withoutSets === joined ? [] : [closeSubstitutions(withoutSets)]),
+  ].flatMap((view) => [removeQuotes(separate(view)), separate(view).replaceAll(/['"\\,=]/gu, ' ')])
 }
 
 /** What is inside of substitutions, groups and braces becomes a command of its own; nothing is left out (P1). */
@@ -52,17 +64,18 @@ function openSubstitutions(command: string): string {
   return command.replaceAll(/[<>$]?[({]|[)}`]/gu, '\n')
 }
 
-/** Substitutions and brace expansions become unknowns, the command around them stays whole. */
+/** Substitutions, brace expansions and extended wildcards (`@(a|b)`) become unknowns, the command around them stays whole. */
 function closeSubstitutions(command: string): string {
   let view = command.replaceAll(/`[^`]*`/gu, UNKNOWN)
   // From the inside out. The bound only keeps a hostile depth from costing more than it is worth: what is left
   // is split at its brackets below, and the other view has shown everything anyway.
   for (let depth = 0; depth < 16; depth++) {
-    const next = view.replaceAll(/[<>$]\([^()]*\)|\$\{[^{}]*\}|\{[^{}\s,]*,[^{}\s]*\}/gu, UNKNOWN)
+    const next = view.replaceAll(/[<>$?*+@!]\([^()]*\)|\$\{[^{}]*\}|\{[^{}\s,]*,[^{}\s]*\}/gu, UNKNOWN)
     if (next === view) break
     view = next
   }
   return view
+    .replaceAll(/[?*+@!]\(/gu, `${UNKNOWN}\n`)
     .replaceAll(/\d{0,3}(?:&>>?|>>?[|&]?|<<-?(?!<)|<)[ \t]*[^\s;&|<>()]*/gu, ' - ')
     .replaceAll(/[<>$]?[({]|[)}`]/gu, '\n')
 }
@@ -72,8 +85,8 @@ function separate(view: string): string {
   return view
     .replaceAll(/[;&|\r]/gu, '\n')
     .replaceAll(/[<>]+/gu, ' - ')
-    .replaceAll(/\$\w*/gu, UNKNOWN)
-    .replaceAll(/\[[^[\]\s]*\]/gu, '*')
+    .replaceAll(/\$(?:[@*#?!$-]|\w*)/gu, UNKNOWN)
+    .replaceAll(SET, '*')
 }
 
 function removeQuotes(view: string): string {
@@ -134,7 +147,9 @@ function isWord(given: string, wanted: string): boolean {
 /** Could a word with unknowns or wildcards in it turn out to be the wanted one? */
 function couldBe(word: string, wanted: string): boolean {
   if (word.startsWith(UNKNOWN)) return true
-  const pattern = word.replaceAll(UNKNOWN, '*')
+  if (TESTS.has(word)) return false
+  // From a bracket that is left on, it is a set that only a shell can read: anything may come of it.
+  const pattern = word.replaceAll(UNKNOWN, '*').replace(/\[.*$/su, '*')
   return /[*?]/u.test(pattern) && matchesWildcard(pattern, wanted)
 }
 

@@ -60,7 +60,8 @@ export function shownPath(path: string, cwd: string): string {
   return isInside(cwd, path) ? relative(cwd, path) || '.' : path
 }
 
-function withHome(path: string): string {
+/** The path with a leading `~` replaced by the home folder. */
+export function withHome(path: string): string {
   return path === '~' || path.startsWith('~/') ? join(homedir(), path.slice(1)) : path
 }
 

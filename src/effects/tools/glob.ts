@@ -2,8 +2,9 @@
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import * as z from 'zod'
-import { isAbsolutePath, shownPath } from './confinement.ts'
+import { isAbsolutePath, shownPath, withHome } from './confinement.ts'
 import { counted } from './lines.ts'
+import { leftOutNote, readableIn } from './readable-files.ts'
 import { refusalsAsResults } from './refusals.ts'
 import { boundsOf, cutNote, runRipgrep, WITHOUT_VCS } from './ripgrep.ts'
 import { placeSearchRoot } from './search-root.ts'
@@ -31,10 +32,11 @@ export const globTool: Tool<GlobInput> = {
   resume: 'repeat',
   isReadOnly: () => true,
   isConcurrencySafe: () => true,
-  ruleSubject: (input) => input.path ?? '.',
+  ruleSubject: (input) => withHome(splitPattern(input).folder ?? '.'),
   run: (input, context) =>
     refusalsAsResults(async () => {
       const startedAt = context.clock.now()
+      refuseOddPattern(input.pattern)
       const { folder, pattern } = splitPattern(input)
       const root = await placeSearchRoot(folder, context.cwd)
       if (root.kind !== 'folder') throw new ToolRefusal(`${root.named} is a file. Give a folder as path.`)
@@ -52,12 +54,14 @@ export const globTool: Tool<GlobInput> = {
         context,
       })
       // Every name ends with the separator; what stands after the last one is empty or was cut.
-      const names = found.text.split('\0').slice(0, -1)
+      const all = found.text.split('\0').slice(0, -1)
+      const mayShow = readableIn(root, context)
+      const names = all.filter((name) => mayShow(join(root.named, name)))
       const newest = await newestFirst(names.slice(0, MAX_FILES), root.real)
       const filenames = newest.map((name) => shownPath(join(root.named, name), context.cwd))
       const truncated = found.cut !== undefined || names.length > filenames.length
       return {
-        content: describe(filenames, truncated, cutNote(found)),
+        content: describe(filenames, truncated, [cutNote(found), leftOutNote(all.length - names.length)]),
         structured: {
           filenames,
           durationMs: context.clock.now() - startedAt,
@@ -68,10 +72,15 @@ export const globTool: Tool<GlobInput> = {
     }),
 }
 
-function describe(filenames: readonly string[], truncated: boolean, note: string | undefined): string {
-  if (filenames.length === 0) return note ?? 'No files found'
+function describe(
+  filenames: readonly string[],
+  truncated: boolean,
+  [cut, leftOut]: readonly [string | undefined, string | undefined],
+): string {
+  const last = leftOut === undefined ? [] : [leftOut]
+  if (filenames.length === 0) return [cut ?? 'No files found', ...last].join('\n')
   const more = `[Only the ${counted(filenames.length, 'file')} modified last. Make the pattern narrower to see others.]`
-  return [...filenames, ...(truncated ? [more] : [])].join('\n')
+  return [...filenames, ...(truncated ? [more] : []), ...last].join('\n')
 }
 
 /** Files of the same age come in the order of their names, so that the same folder gives the same answer. */
@@ -85,18 +94,27 @@ async function newestFirst(names: readonly string[], folder: string): Promise<re
   return aged.sort((a, b) => b.time - a.time || (a.name < b.name ? -1 : 1)).map(({ name }) => name)
 }
 
+/** Throws a {@link ToolRefusal} for a pattern that does not mean what it seems to. */
+function refuseOddPattern(pattern: string): void {
+  if (pattern.startsWith('!')) throw new ToolRefusal('A pattern cannot begin with "!": name what to find.')
+  if (partsOf(pattern).rest.includes('..'))
+    throw new ToolRefusal(`The pattern ${pattern} has ".." after a wildcard. Use path.`)
+}
+
+/** The folders before the first wildcard, and what follows: at least a name. */
+function partsOf(pattern: string): { readonly fixed: readonly string[]; readonly rest: readonly string[] } {
+  const segments = pattern.split('/')
+  const firstWild = segments.findIndex((segment) => /[*?[{\\]/.test(segment))
+  const fixed = segments.slice(0, firstWild < 0 ? -1 : firstWild)
+  return { fixed, rest: segments.slice(fixed.length) }
+}
+
 /** Takes the fixed folders out of a pattern that is absolute or climbs, since globs count from a folder. */
 function splitPattern({ pattern, path }: GlobInput): {
   readonly folder: string | undefined
   readonly pattern: string
 } {
-  if (pattern.startsWith('!')) throw new ToolRefusal('A pattern cannot begin with "!": name what to find.')
-  const segments = pattern.split('/')
-  const firstWild = segments.findIndex((segment) => /[*?[{\\]/.test(segment))
-  const fixed = segments.slice(0, firstWild < 0 ? -1 : firstWild)
-  const rest = segments.slice(fixed.length)
-  if (rest.includes('..'))
-    throw new ToolRefusal(`The pattern ${pattern} has ".." after a wildcard. Use path.`)
+  const { fixed, rest } = partsOf(pattern)
   if (isAbsolutePath(pattern)) return { folder: fixed.join('/') || '/', pattern: `/${rest.join('/')}` }
   if (!fixed.includes('..')) return { folder: path, pattern: pattern.replace(/^(\.\/)+/, '') }
   return { folder: join(path ?? '.', ...fixed), pattern: `/${rest.join('/')}` }

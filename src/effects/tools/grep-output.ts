@@ -44,3 +44,25 @@ export function showGrepLine({ path, text, number }: GrepLine, mode: OutputMode,
   const mark = number.slice(-1)
   return `${path}${mark}${numbered ? number : ''}${cutLine(text, MAX_LINE)}`
 }
+
+const isMark = ({ path, text }: GrepLine): boolean => path === undefined && text === '--'
+
+/**
+ * The lines of files that may be shown. Of the lines without a path only the marks between groups are kept, and
+ * only where there still is a group on both sides.
+ */
+export function linesToShow(
+  lines: readonly GrepLine[],
+  mayShow: (path: string) => boolean,
+): readonly GrepLine[] {
+  const kept: GrepLine[] = []
+  let mark: GrepLine | undefined
+  for (const line of lines) {
+    if (isMark(line)) mark = line
+    if (line.path === undefined || !mayShow(line.path)) continue
+    if (mark !== undefined && kept.length > 0) kept.push(mark)
+    mark = undefined
+    kept.push(line)
+  }
+  return kept
+}

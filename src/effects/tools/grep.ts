@@ -2,17 +2,21 @@
 import { relative } from 'node:path'
 import * as z from 'zod'
 import { isInside, type Place } from './confinement.ts'
-import { type GrepLine, type OutputMode, parseGrepLines, showGrepLine } from './grep-output.ts'
+import { type GrepLine, linesToShow, type OutputMode, parseGrepLines, showGrepLine } from './grep-output.ts'
 import { counted } from './lines.ts'
+import { leftOutNote, readableIn } from './readable-files.ts'
 import { refusalsAsResults } from './refusals.ts'
-import { boundsOf, cutNote, type RipgrepOutput, runRipgrep, WITHOUT_VCS } from './ripgrep.ts'
+import { boundsOf, cutNote, runRipgrep, WITHOUT_VCS } from './ripgrep.ts'
 import { placeSearchRoot } from './search-root.ts'
-import type { Tool, ToolOutput } from './tool.ts'
+import type { Tool, ToolContext, ToolOutput } from './tool.ts'
 
 /** Under what the engine puts in a request. */
 const MAX_CHARACTERS = 40_000
 /** What is read of ripgrep's output before it is shortened to that: long lines are cut. */
 const MAX_BYTES = 1024 * 1024
+
+/** What is read of the names of all files that are searched, to count those that may not be shown. */
+const MAX_LISTED_BYTES = 16 * 1024 * 1024
 
 const lineCount = z.int().min(0).optional()
 
@@ -54,12 +58,15 @@ export const grepTool: Tool<GrepInput> = {
       const mode = input.output_mode ?? 'files_with_matches'
       const root = await placeSearchRoot(input.path, context.cwd)
       const found = await runRipgrep({
-        args: [...searchArgs(input, mode), ...boundsOf(root.real), '--', targetOf(root, context.cwd)],
+        args: [...searchArgs(input, mode), ...filesArgs(input, root, context.cwd)],
         cwd: context.cwd,
         maxBytes: MAX_BYTES,
         context,
       })
-      return present(found, mode, input)
+      const mayShow = context.mayRead && readableIn(root, context)
+      const lines = parseGrepLines(found, mode)
+      const leftOut = mayShow && leftOutNote(await countUnreadable(input, root, mayShow, context))
+      return present(mayShow ? linesToShow(lines, mayShow) : lines, [cutNote(found), leftOut], mode, input)
     }),
 }
 
@@ -76,10 +83,39 @@ function searchArgs(input: GrepInput, mode: OutputMode): readonly string[] {
     ...(mode === 'count' ? ['--count'] : []),
     ...(input['-i'] ? ['--ignore-case'] : []),
     ...(input.multiline ? ['--multiline', '--multiline-dotall'] : []),
+  ]
+}
+
+/** Which files are searched. The last arguments. */
+function filesArgs(input: GrepInput, root: Place, cwd: string): readonly string[] {
+  return [
     ...(input.type === undefined ? [] : [`--type=${input.type}`]),
     ...splitGlobs(input.glob ?? '').map((glob) => `--glob=${glob}`),
     ...WITHOUT_VCS,
+    ...boundsOf(root.real),
+    '--',
+    targetOf(root, cwd),
   ]
+}
+
+/**
+ * How many of the files that are searched may not be shown, matching or not: a number of matches would let their
+ * content be guessed, one pattern after the other.
+ */
+async function countUnreadable(
+  input: GrepInput,
+  root: Place,
+  mayShow: (path: string) => boolean,
+  context: ToolContext,
+): Promise<number> {
+  const listed = await runRipgrep({
+    args: ['--files', '--null', ...filesArgs(input, root, context.cwd)],
+    cwd: context.cwd,
+    maxBytes: MAX_LISTED_BYTES,
+    context,
+  })
+  const names = listed.text.split('\0').slice(0, -1)
+  return names.filter((name) => !mayShow(name)).length
 }
 
 /** Several globs may stand in one field, parted by blanks or by commas outside of braces. */
@@ -105,8 +141,12 @@ function targetOf(root: Place, cwd: string): string {
   return isInside(cwd, root.named) ? `./${relative(cwd, root.named)}` : root.named
 }
 
-function present(found: RipgrepOutput, mode: OutputMode, input: GrepInput): ToolOutput {
-  const all = parseGrepLines(found, mode)
+function present(
+  all: readonly GrepLine[],
+  [cut, leftOut]: readonly [string | undefined, string | undefined],
+  mode: OutputMode,
+  input: GrepInput,
+): ToolOutput {
   const wanted = input.head_limit ? all.slice(0, input.head_limit) : all
   const shown: string[] = []
   let characters = 0
@@ -123,11 +163,12 @@ function present(found: RipgrepOutput, mode: OutputMode, input: GrepInput): Tool
       : undefined
   const limitIsReached =
     input.head_limit !== undefined && input.head_limit > 0 && all.length >= input.head_limit
-  const note = tooLong ?? (limitIsReached ? undefined : cutNote(found))
+  const note = tooLong ?? (limitIsReached ? undefined : cut)
   const body = shown.join('\n')
-  const text = [headline(mode, lines), body, note].filter((part) => part !== undefined && part !== '')
+  const found = all.length === 0 && !note ? nothingFound(mode) : headline(mode, lines)
+  const text = [found, body, note, leftOut].filter((part) => part !== undefined && part !== '')
   return {
-    content: all.length === 0 && !note ? nothingFound(mode) : text.join('\n'),
+    content: text.join('\n'),
     structured: structuredResult(mode, lines, body),
   }
 }

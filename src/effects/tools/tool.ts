@@ -34,6 +34,11 @@ export interface ToolContext {
   readonly cwd: string
   /** Folders besides `cwd` that file tools may write in: absolute, symlinks resolved. */
   readonly writableRoots?: readonly string[]
+  /**
+   * Whether a search may show a file (absolute path): false where a deny rule forbids `Read` of it. Grep and Glob
+   * leave such files out. Absent: every file may be read. Must be pure and quick: it is asked once per file and name.
+   */
+  readonly mayRead?: (absolutePath: string) => boolean
   readonly signal: AbortSignal
   readonly clock: Clock
   readonly processes: ProcessRunner
