@@ -227,10 +227,10 @@ describe('what steers a terminal', () => {
     [['--unknown\x1b[2J']],
     [['--debug', '--unknown\u009b']],
   ])('is in no error about %j', async (argv) => {
-    const fake = createFakeHost(argv, { sessions: hostileTree() })
-    expect(await fake.run()).not.toBe(0)
-    expect(fake.stderr).not.toBe('')
-    expect(fake.stderr).not.toMatch(STEERS)
+    const { code, stderr } = await run(argv, onDisk())
+    expect(code).not.toBe(0)
+    expect(stderr).not.toBe('')
+    expect(stderr).not.toMatch(STEERS)
   })
 })
 

@@ -288,11 +288,13 @@ describe('a lock', () => {
 })
 
 describe('a session that had hardly begun', () => {
-  const rootLogOf = async (text: string): Promise<SmallWorld> => {
+  const rootLogOf = async (text: string, of?: SmallWorld): Promise<SmallWorld> => {
     const world = createSmallWorld()
     const { paths } = world.stage
     mkdirSync(paths.folder, { recursive: true })
-    writeFileSync(paths.rootLog, text)
+    // A log says in which folder its agent works; this one is told that it is the new world's.
+    const own = of === undefined ? text : text.replaceAll(of.stage.project, world.stage.project)
+    writeFileSync(paths.rootLog, own)
     return world
   }
 
@@ -309,7 +311,7 @@ describe('a session that had hardly begun', () => {
     const whole = createSmallWorld()
     await live(whole)
     const [birth] = readFileSync(whole.stage.paths.rootLog, 'utf8').split('\n')
-    const world = await rootLogOf(`${birth}\n`)
+    const world = await rootLogOf(`${birth}\n`, whole)
     expect((await finish(world)).result).toMatchObject({ ...THE_END, run: 1 })
     const logs = await readLogs(world.stage)
     expectLawful(logs)
