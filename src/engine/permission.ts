@@ -81,7 +81,10 @@ const PROTECTED: ReadonlySet<string> = new Set(['.git', '.claude', '.mcp.json', 
 export function readGuard(core: EngineCore, agent: Agent): ((path: string) => boolean) | undefined {
   const policy = policyOf(core, agent)
   const denies = [policy.deny, ...policy.ceilings.map(({ deny }) => deny)].flat()
-  if (!denies.some(({ specifier }) => specifier !== undefined)) return undefined
+  if (
+    !denies.some(({ specifier, toolName }) => specifier !== undefined && specifierKind(toolName) === 'path')
+  )
+    return undefined
   const request = { toolName: 'Read', cwd: agent.cwd, home: homedir(), isReadOnly: true, isInsideCwd: true }
   return (path) => decide({ ...request, subject: path, resolvedPath: path }, policy).decision !== 'deny'
 }

@@ -1,5 +1,5 @@
 /** Models and tools are a host's code: whatever they give, a run has an end that is in its log and can be read back. */
-import { mkdirSync, mkdtempSync, realpathSync, rmSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { of } from 'rxjs'
@@ -7,7 +7,7 @@ import { afterAll, describe, expect, it } from 'vitest'
 import * as z from 'zod'
 import { systemClock } from '../../src/effects/clock.ts'
 import type { Model } from '../../src/effects/model/model.ts'
-import { call, say } from '../../src/effects/model/scripted-reply.ts'
+import { call, callMany, say } from '../../src/effects/model/scripted-reply.ts'
 import { createLocalProcessRunner } from '../../src/effects/process/local-process-runner.ts'
 import type { Tool, ToolOutput } from '../../src/effects/tools/tool.ts'
 import { standardTools } from '../../src/effects/tools/tool-table.ts'
@@ -256,5 +256,37 @@ describe('a real project', () => {
       if (before === undefined) delete process.env['ANTHROPIC_API_KEY']
       else process.env['ANTHROPIC_API_KEY'] = before
     }
+  })
+})
+
+describe('a deny rule for reading', () => {
+  it('holds for what Grep and Glob would show, too', async () => {
+    const project = path.join(folder, 'secretive')
+    mkdirSync(path.join(project, 'secrets'), { recursive: true })
+    writeFileSync(path.join(project, 'secrets', 'key.txt'), 'TOPSECRET of the project')
+    writeFileSync(path.join(project, 'open.txt'), 'nothing TOPSECRET here')
+    const saw: string[] = []
+    const { engine } = testEngine(
+      (request) => {
+        saw.push(JSON.stringify(request.messages.at(-1)))
+        if (request.messages.length === 1)
+          return callMany([
+            { name: 'Grep', input: { pattern: 'TOPSECRET', output_mode: 'content' } },
+            { name: 'Glob', input: { pattern: '**/*.txt' } },
+          ])
+        return say('ok')
+      },
+      {
+        cwd: project,
+        tools: standardTools(),
+        permissions: { deny: ['Read(./secrets/**)'] },
+        clock: systemClock,
+      },
+    )
+    await engine.run('go').result
+    expect(saw[1]).toContain('open.txt')
+    expect(saw[1]).not.toContain('of the project')
+    expect(saw[1]).not.toContain('key.txt')
+    await engine.close()
   })
 })

@@ -366,9 +366,27 @@ describe('deny rules for Bash', () => {
   it.skipIf(process.env['TROUPE_MUTATION'] !== undefined)(
     'takes no more than its share of time on hostile commands',
     () => {
-      const hostile = ['[', "['", `["['"`, '[\\', '[a', '@(', '$@', '{', '{,', '$(', '`', '1', '"', '-', 'git ', 'git push - ', '<', '$', '\\'].map(
-        (text) => text.repeat(100_000 / text.length),
-      )
+      const hostile = [
+        '[',
+        "['",
+        `["['"`,
+        '[\\',
+        '[a',
+        '@(',
+        '$@',
+        '{',
+        '{,',
+        '$(',
+        '`',
+        '1',
+        '"',
+        '-',
+        'git ',
+        'git push - ',
+        '<',
+        '$',
+        '\\',
+      ].map((text) => text.repeat(100_000 / text.length))
       const start = performance.now()
       for (const command of hostile) denies('Bash(git push x:*)', command)
       expect(performance.now() - start).toBeLessThan(10_000)
