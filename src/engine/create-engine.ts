@@ -4,11 +4,14 @@ import { homedir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { Subject } from 'rxjs'
 import { BUILT_IN_DEFINITIONS } from '../definitions/built-in/index.ts'
+import { didYouMean } from '../definitions/closest-name.ts'
 import type { Diagnostic } from '../definitions/diagnostic.ts'
 import { DEFAULT_LIMITS } from '../definitions/limits.ts'
 import { MODEL_ALIASES, resolveModelId } from '../definitions/model-aliases.ts'
 import { modeDiagnostic } from '../definitions/permissions/modes.ts'
+import type { PermissionRule } from '../definitions/permissions/rule.ts'
 import { parseRules } from '../definitions/permissions/rule.ts'
+import { isToolAmong, KNOWN_TOOL_NAMES } from '../definitions/tool-names.ts'
 import { systemClock } from '../effects/clock.ts'
 import { readGitBranch } from '../effects/git-branch.ts'
 import { newSessionId, systemIds } from '../effects/ids.ts'
@@ -291,7 +294,19 @@ function rulesOf(options: EngineOptions): EngineCore['rules'] {
 function shortcomingsOf(options: EngineOptions): readonly Diagnostic[] {
   const { allow, deny } = parsedRules(options)
   const mode = modeDiagnostic(options.permissions?.mode ?? 'default')
-  return [...allow.diagnostics, ...deny.diagnostics, ...(mode === undefined ? [] : [mode])]
+  const known = [...KNOWN_TOOL_NAMES, ...(options.tools ?? []).map(({ name }) => name)]
+  const mistyped = [...allow.rules, ...deny.rules].flatMap((rule) => mistypedTool(rule, known))
+  return [...allow.diagnostics, ...deny.diagnostics, ...mistyped, ...(mode === undefined ? [] : [mode])]
+}
+
+/** A rule for a tool that does not exist protects nothing and allows nothing: nearly always a slip. */
+function mistypedTool(
+  { text, toolName, source }: PermissionRule,
+  known: readonly string[],
+): readonly Diagnostic[] {
+  if (toolName === '*' || toolName.startsWith('mcp__') || isToolAmong(toolName, known)) return []
+  const message = `The rule "${text}" (${source}) names no tool that is known.${didYouMean(toolName, known)}`
+  return [{ severity: 'warning', code: 'tool-unknown', message }]
 }
 
 function resolveFolder(path: string): string {

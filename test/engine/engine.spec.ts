@@ -343,6 +343,15 @@ describe('engine', () => {
     expect(() => engine.run('x', { sessionId })).toThrow(/UUID/)
   })
 
+  it('says that a rule names no tool, and which one was meant', async () => {
+    const { engine, events } = testEngine([say('ok')], {
+      permissions: { deny: ['Bsh', 'Bash(rm:*)', 'mcp__a__b'] },
+    })
+    await engine.run('go').result
+    const told = events.filter((event) => event.kind === 'diagnostic')
+    expect(told).toMatchObject([{ code: 'tool-unknown', message: expect.stringMatching(/"Bsh".*Bash/) }])
+  })
+
   it('tells what it cannot honour: a broken rule, a folder that is not there', () => {
     expect(() => testEngine([], { permissions: { allow: ['Bash('] } })).toThrow(/Bash\(/)
     expect(() => testEngine([], { cwd: '/no/such/folder' })).toThrow(/no\/such\/folder/)
