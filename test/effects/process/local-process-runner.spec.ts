@@ -117,8 +117,17 @@ describe('a command', () => {
   })
 
   it('leaves no pipe in the temporary folder', async () => {
-    await run('true')
-    expect((await readdir(tmpdir())).filter((name) => name.startsWith('troupe-pipe-'))).toEqual([])
+    // A folder of its own: killed engines of other tests leave pipes in the common one.
+    const folder = await mkdtemp(join(cwd, 'tmp-'))
+    const before = process.env['TMPDIR']
+    process.env['TMPDIR'] = folder
+    try {
+      await run('true')
+    } finally {
+      if (before === undefined) delete process.env['TMPDIR']
+      else process.env['TMPDIR'] = before
+    }
+    expect(await readdir(folder)).toEqual([])
   })
 })
 
