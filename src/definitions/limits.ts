@@ -14,8 +14,6 @@ export interface Limits {
   readonly agentResultChars: number
   /** UTF-16 code units of any other tool result in a request; a longer one is replaced by head and tail. */
   readonly toolResultChars: number
-  /** Concurrency-safe calls of one turn that run at once; more wait. */
-  readonly concurrentCalls: number
 }
 
 /** What holds until somebody sets something else. */
@@ -26,5 +24,4 @@ export const DEFAULT_LIMITS: Limits = {
   childMaxTurns: 200,
   agentResultChars: 100_000,
   toolResultChars: 50_000,
-  concurrentCalls: 10,
 }

@@ -5,6 +5,7 @@
  * Does not own: what an agent does (its machine and effects), when a session is opened (the engine).
  */
 import type { AgentInput } from '../definitions/agent-tool.ts'
+import type { Limits } from '../definitions/limits.ts'
 import type { SpawnRefusal, SpawnSituation } from '../definitions/routing.ts'
 import { routeSpawn } from '../definitions/routing.ts'
 import { writeAgentMeta } from '../journal/agent-meta.ts'
@@ -68,6 +69,10 @@ export class Session {
   get inspectionRootId(): string {
     this.#inspectionRootId ??= this.#root?.run?.inspectionId
     return this.#inspectionRootId ?? this.id
+  }
+
+  get limits(): Limits {
+    return this.#core.limits
   }
 
   get agents(): readonly Agent[] {

@@ -343,6 +343,28 @@ describe('engine', () => {
     expect(() => engine.run('x', { sessionId })).toThrow(/UUID/)
   })
 
+  it('cuts what is longer than the limits that the host sets, of a tool and of a child', async () => {
+    const long = heldTool('Long', true)
+    const seen: string[] = []
+    const { engine } = testEngine(
+      (request) => {
+        if (request.source !== 'main') return say('r'.repeat(5_000))
+        seen.push(JSON.stringify(request.messages.at(-1)))
+        if (request.messages.length === 1)
+          return callMany([{ name: 'Long', input: { id: 'x' } }, explore('p')])
+        return say('ok')
+      },
+      { tools: [long.tool], limits: { toolResultChars: 1_000, agentResultChars: 1_000 } },
+    )
+    const run = engine.run('go')
+    await settle(10)
+    long.finish('x', 't'.repeat(5_000))
+    await run.result
+    expect(seen[1]).toContain('characters left out')
+    expect(seen[1]).not.toContain('t'.repeat(1_000))
+    expect(seen[1]).not.toContain('r'.repeat(1_000))
+  })
+
   it('says that a rule names no tool, and which one was meant', async () => {
     const { engine, events } = testEngine([say('ok')], {
       permissions: { deny: ['Bsh', 'Bash(rm:*)', 'mcp__a__b'] },

@@ -96,6 +96,7 @@ function delivered(
   agent.addApiTime(end.apiDurationMs)
   agent.addDenials(end.denials)
   const { plan } = child.birth
+  const maxChars = agent.session.limits.agentResultChars
   const key = { agentId: child.id, run: ended.run }
   const facts = {
     agentId: child.id,
@@ -116,8 +117,12 @@ function delivered(
         type: 'call.ended',
         callId,
         outcome: 'ok',
-        result: { type: 'tool_result', tool_use_id: block.id, content: [...agentResultContent(facts)] },
-        toolUseResult: { ...agentStructuredResult(facts), modelUsage: end.modelUsage },
+        result: {
+          type: 'tool_result',
+          tool_use_id: block.id,
+          content: [...agentResultContent(facts, maxChars)],
+        },
+        toolUseResult: { ...agentStructuredResult(facts, maxChars), modelUsage: end.modelUsage },
         delivered: key,
       }
     case 'failed':
@@ -129,7 +134,11 @@ function delivered(
           endedBadly(child, ended),
           ended.status === 'killed' ? 'interrupted' : 'error',
         ),
-        toolUseResult: { ...agentStructuredResult(facts), status: ended.status, modelUsage: end.modelUsage },
+        toolUseResult: {
+          ...agentStructuredResult(facts, maxChars),
+          status: ended.status,
+          modelUsage: end.modelUsage,
+        },
         delivered: key,
       }
   }

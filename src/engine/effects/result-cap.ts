@@ -3,20 +3,20 @@ import type { BlobStore } from '../../journal/blob-store.ts'
 import type { SessionPaths } from '../../journal/paths.ts'
 import type { ResultContent } from '../../machines/agent/messages.ts'
 
-/** Characters of a tool result in a request; more is stored as a blob. */
-export const MAX_RESULT_CHARS = 50_000
 const KEPT_CHARS = 4_000
 
-/** The content as the model gets it. The whole text stays readable at the path it names. */
+/** The content as the model gets it: whole up to `maxChars` UTF-16 units. The whole text stays readable at the path it names. */
 export async function capContent(
   content: ResultContent,
   blobs: BlobStore,
   paths: SessionPaths,
+  maxChars: number,
 ): Promise<ResultContent> {
-  if (typeof content !== 'string' || content.length <= MAX_RESULT_CHARS) return content
+  if (typeof content !== 'string' || content.length <= maxChars) return content
   const hash = await blobs.put(content)
-  const head = cut(content, 0, KEPT_CHARS)
-  const tail = cut(content, content.length - KEPT_CHARS, content.length)
+  const kept = Math.min(KEPT_CHARS, Math.floor(maxChars / 4))
+  const head = cut(content, 0, kept)
+  const tail = cut(content, content.length - kept, content.length)
   const left = content.length - head.length - tail.length
   return (
     `${head}\n\n[… ${left} characters left out: this result has ${content.length}. ` +

@@ -106,7 +106,7 @@ async function runBody(core: EngineCore, call: Call, tool: Tool, input: unknown)
     signal.throwIfAborted()
     agent.lastActivity = activityOf(tool, input)
     const output = await tool.run(input, { ...context, intent })
-    return await endedResult(call, checkedOutput(tool.name, output))
+    return await endedResult(call, checkedOutput(tool.name, output), core.limits.toolResultChars)
   } catch (error) {
     if (error instanceof Suspended) throw error
     if (signal.aborted) return interruptedResult(callId, block.id, block.name, hasStarted)
@@ -168,8 +168,12 @@ function recordProcess(
     .catch((error: unknown) => agent.fault(error, `recording process ${pid} of call ${callId}`))
 }
 
-async function endedResult({ agent, block, callId, signal }: Call, output: ToolOutput): Promise<CallEnded> {
-  const content = await capContent(output.content, agent.session.blobs, agent.session.paths)
+async function endedResult(
+  { agent, block, callId, signal }: Call,
+  output: ToolOutput,
+  maxChars: number,
+): Promise<CallEnded> {
+  const content = await capContent(output.content, agent.session.blobs, agent.session.paths, maxChars)
   const isError = output.isError === true
   return {
     type: 'call.ended',
