@@ -5,7 +5,8 @@
  * does not break the prompt cache of every agent.
  */
 import * as z from 'zod'
-import type { AgentDefinition } from './agent-definition.ts'
+import type { AgentDefinition, ListingContext } from './agent-definition.ts'
+import { whenToUseOf } from './agent-definition.ts'
 import { PermissionMode } from './permission-mode.ts'
 
 export const AGENT_TOOL_NAME = 'Agent'
@@ -111,11 +112,14 @@ What comes back
  * The available agents as text for the conversation. Names are what `subagent_type` takes. Deterministic: the
  * order is that of the definitions. Give it the definitions that the caller may really spawn.
  */
-export function agentListing(definitions: readonly AgentDefinition[]): string {
+export function agentListing(
+  definitions: readonly AgentDefinition[],
+  context: ListingContext = { callerTools: [] },
+): string {
   if (definitions.length === 0) return 'No agents are available for the Agent tool at the moment.'
   const items = definitions.map(
     (definition) =>
-      `- ${definition.agentType}: ${indent(definition.whenToUse)} (tools: ${toolsInWords(definition)})`,
+      `- ${definition.agentType}: ${indent(whenToUseOf(definition, context))} (tools: ${toolsInWords(definition)})`,
   )
   return `Agents available for the Agent tool (subagent_type):\n${items.join('\n')}`
 }
