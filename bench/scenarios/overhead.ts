@@ -38,7 +38,7 @@ const WORKERS: readonly Worker[] = [
 /** Runs the scenario for calls or for turns: figures, and the tables that show them. */
 export async function reportOverhead(settings: Settings, unit: Work['unit']) {
   const counts = settings.quick ? [20] : [10, 100, 1_000]
-  const processes = settings.quick ? 1 : 5
+  const processes = settings.quick ? 1 : 3
   const taken = WORKERS.flatMap((worker) =>
     counts.map((count) => ({ worker, count, runs: [] as UnitsFigures[] })),
   )

@@ -39,7 +39,15 @@ export function effectLogic<I extends EffectInput>(
     if (agent === undefined) return
     return agent.scope.start(
       name,
-      (signal, self) => effect({ input, agent, signal, self }),
+      (abort, self) =>
+        effect({
+          input,
+          agent,
+          self,
+          get signal() {
+            return abort.signal
+          },
+        }),
       (outcome) => agent.post(...outcome),
       (error) => agent.fault(error, `effect ${name}`),
     )

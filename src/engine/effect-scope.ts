@@ -12,6 +12,29 @@ export const EFFECT_ABORTED: Error = Object.assign(new Error('the effect was abo
   code: 'aborted',
 })
 
+/** The abort of one effect. Its signal is made when somebody asks: most effects never do, and a signal is not cheap. */
+export class EffectAbort {
+  #controller: AbortController | undefined
+  #isAborted = false
+
+  get isAborted(): boolean {
+    return this.#isAborted
+  }
+
+  get signal(): AbortSignal {
+    if (this.#controller === undefined) {
+      this.#controller = new AbortController()
+      if (this.#isAborted) this.#controller.abort(EFFECT_ABORTED)
+    }
+    return this.#controller.signal
+  }
+
+  abort(): void {
+    this.#isAborted = true
+    this.#controller?.abort(EFFECT_ABORTED)
+  }
+}
+
 export class EffectScope {
   readonly #running = new Map<symbol, string>()
   #waiting: { readonly besides: symbol | undefined; readonly resolve: () => void }[] = []
@@ -22,22 +45,22 @@ export class EffectScope {
    */
   start<T>(
     label: string,
-    body: (signal: AbortSignal, self: symbol) => Promise<T>,
+    body: (abort: EffectAbort, self: symbol) => Promise<T>,
     report: (outcome: T) => Promise<unknown>,
     onFault: (error: unknown) => void,
   ): () => void {
     const self = Symbol(label)
-    const controller = new AbortController()
+    const abort = new EffectAbort()
     let isReporting = false
     this.#running.set(self, label)
     // An async wrapper also catches what a body throws before its first await.
     const run = async (): Promise<void> => {
       try {
-        const outcome = await body(controller.signal, self)
+        const outcome = await body(abort, self)
         isReporting = true
         await report(outcome)
       } catch (error) {
-        if (!isExpected(error, controller.signal)) onFault(error)
+        if (!isExpected(error, abort)) onFault(error)
       } finally {
         this.#running.delete(self)
         this.#wake()
@@ -45,7 +68,7 @@ export class EffectScope {
     }
     void run()
     return () => {
-      if (!isReporting) controller.abort(EFFECT_ABORTED)
+      if (!isReporting) abort.abort()
     }
   }
 
@@ -79,8 +102,8 @@ export class EffectScope {
 }
 
 /** The abort itself, or the suspension of the engine under an effect: neither is a fault. */
-function isExpected(error: unknown, signal: AbortSignal): boolean {
+function isExpected(error: unknown, abort: EffectAbort): boolean {
   if (!(error instanceof Error)) return false
   if (error.name === 'EffectSuspended') return true
-  return signal.aborted && (error === signal.reason || error.name === 'AbortError')
+  return abort.isAborted && (error === EFFECT_ABORTED || error.name === 'AbortError')
 }

@@ -8,7 +8,7 @@ class EffectScope extends Scope {
     body: (signal: AbortSignal, self: symbol) => Promise<void>,
     onFault: (error: unknown) => void,
   ): () => void {
-    return this.start(label, body, async () => {}, onFault)
+    return this.start(label, (abort, self) => body(abort.signal, self), async () => {}, onFault)
   }
 }
 
@@ -128,7 +128,7 @@ describe('effect scope', () => {
     let abort = () => {}
     abort = scope.start(
       'done',
-      async (signal) => {
+      async ({ signal }) => {
         seen = signal
         return 'outcome'
       },

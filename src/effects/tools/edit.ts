@@ -50,7 +50,7 @@ export const editTool: Tool<EditInput> = {
           newString: input.new_string,
           ...(original !== undefined && original.length <= MAX_ORIGINAL ? { originalFile: original } : {}),
           structuredPatch:
-            before === undefined ? [] : structuredPatch(place.named, original ?? '', after.toString()),
+            before === undefined ? [] : await structuredPatch(place.named, original ?? '', after.toString()),
           userModified: false,
           replaceAll: input.replace_all ?? false,
         },

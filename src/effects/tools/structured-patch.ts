@@ -1,5 +1,4 @@
 /** Differences of two texts, in the shape that transcripts keep. */
-import { structuredPatch as diffPatch } from 'diff'
 
 /** One run of changed lines with its surroundings. `lines` begin with ` `, `-`, `+` or `\`. */
 export interface PatchHunk {
@@ -14,8 +13,14 @@ export interface PatchHunk {
 const MAX_CHANGED_LINES = 1000
 
 /** The patch from `before` to `after`; empty when they are equal or differ in too many lines. */
-export function structuredPatch(name: string, before: string, after: string): readonly PatchHunk[] {
+export async function structuredPatch(
+  name: string,
+  before: string,
+  after: string,
+): Promise<readonly PatchHunk[]> {
   if (leastChangedLines(before, after) > MAX_CHANGED_LINES) return []
+  // Only who edits needs it: 4 MB of memory.
+  const { structuredPatch: diffPatch } = await import('diff')
   const options = { context: 3, maxEditLength: MAX_CHANGED_LINES }
   const hunks = diffPatch(name, name, before, after, undefined, undefined, options)?.hunks ?? []
   return hunks.map(({ oldStart, oldLines, newStart, newLines, lines }) => {

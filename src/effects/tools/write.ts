@@ -42,7 +42,7 @@ export const writeTool: Tool<WriteInput> = {
           type: isNew ? 'create' : 'update',
           filePath: place.named,
           content: input.content,
-          structuredPatch: before ? structuredPatch(place.named, before.toString(), input.content) : [],
+          structuredPatch: before ? await structuredPatch(place.named, before.toString(), input.content) : [],
         },
         files: [{ path: place.real, hash }],
       }

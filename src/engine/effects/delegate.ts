@@ -14,6 +14,7 @@ import type { ToolUseBlock } from '../../machines/agent/messages.ts'
 import type { CallId } from '../../machines/ids.ts'
 import type { Agent, EndedRun } from '../agent.ts'
 import type { EngineCore } from '../core.ts'
+import { ownResult } from '../tree-usage.ts'
 import { failedResult } from './results.ts'
 import type { Call } from './run-call.ts'
 import { Suspended } from './suspended.ts'
@@ -122,7 +123,7 @@ function delivered(
           tool_use_id: block.id,
           content: [...agentResultContent(facts, maxChars)],
         },
-        toolUseResult: { ...agentStructuredResult(facts, maxChars), modelUsage: end.modelUsage },
+        toolUseResult: ownResult({ ...agentStructuredResult(facts, maxChars), modelUsage: end.modelUsage }),
         delivered: key,
       }
     case 'failed':
