@@ -93,6 +93,7 @@ export function subtypeOf({ outcome }: Pick<RunResult, 'outcome'>): ResultSubtyp
       return 'success'
     case 'limit':
       return 'error_max_turns'
+    case 'invalid_report':
     case 'failed':
     case 'killed':
       return 'error_during_execution'
@@ -108,6 +109,8 @@ export function errorOf({ outcome, turns }: Pick<RunResult, 'outcome' | 'turns'>
       return undefined
     case 'limit':
       return `the limit of ${outcome.limit} was reached after ${turns} turn${turns === 1 ? '' : 's'}`
+    case 'invalid_report':
+      return `the report does not have the form that was asked for: ${outcome.problem}`
     case 'failed':
       return `${outcome.fault.message} (${outcome.fault.code})`
     case 'killed':

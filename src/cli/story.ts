@@ -105,8 +105,19 @@ function tell(event: AgentEvent, at: number, agent: Agent, cwd: string): Told[] 
       return line(`■ ${ending(event)}`, event.outcome.kind === 'completed' ? 'good' : 'bad')
     case 'agent.backgrounded':
       return line(`moved to the background by ${event.by}`, 'quiet')
+    case 'report.rejected':
+      return line(`↺ asked for a better report: ${event.problem}`, 'quiet')
+    case 'report.accepted':
+      return event.problem === undefined ? [] : line(`✖ report: ${event.problem}`, 'bad')
+    case 'agent.diagnosed':
+      return line(`! ${event.message}`, 'quiet')
+    case 'message.added':
+      return line(`· told of ${event.about}`, 'quiet')
+    case 'servers.requested':
+      return line(`+ MCP ${event.servers.join(', ')}`, 'quiet')
     case 'agent.prepared':
     case 'process.started':
+    case 'server.started':
       return []
   }
 }

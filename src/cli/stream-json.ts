@@ -250,11 +250,18 @@ export function createStreamJson(options: StreamJsonOptions): StreamJson {
         })
       case 'agent.spawned':
       case 'agent.prepared':
+      case 'agent.diagnosed':
       case 'agent.faulted':
       case 'agent.backgrounded':
       case 'request.failed':
       case 'call.started':
+      // What the engine adds is in the log (`isMeta`); who reads a stream wants what was said and done.
+      case 'message.added':
       case 'process.started':
+      case 'report.accepted':
+      case 'report.rejected':
+      case 'servers.requested':
+      case 'server.started':
       case 'kill.requested':
       case 'run.suspended':
         return []

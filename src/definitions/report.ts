@@ -15,6 +15,7 @@ type ReportOutcome =
   | { readonly kind: 'limit'; readonly limit: string }
   | { readonly kind: 'partial' }
   | { readonly kind: 'no_report' }
+  | { readonly kind: 'invalid_report'; readonly problem: string }
   | { readonly kind: 'failed' }
   | { readonly kind: 'killed' }
 
@@ -135,6 +136,8 @@ function outcomeNote({ outcome, text, logPath }: ReportFacts): string | undefine
       return `[The agent reached its limit of ${outcome.limit} before it was done. ${what}; its log: ${logPath}]`
     case 'partial':
       return `[The agent's last reply was cut at the model's output limit. ${what}; its log: ${logPath}]`
+    case 'invalid_report':
+      return `[The report does not have the form that was asked for: ${outcome.problem}]`
     case 'failed':
     case 'killed':
       return `[The agent did not finish: it ${outcome.kind === 'failed' ? 'failed' : 'was stopped'}. ${what}; its log: ${logPath}]`

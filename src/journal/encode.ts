@@ -68,6 +68,8 @@ export function encode(
   switch (draft.type) {
     case 'run.started':
       return encodePrompt(place, draft, uuid())
+    case 'message.added':
+      return encodeAdded(place, draft, uuid())
     case 'call.ended':
       return encodeResult(place, draft, uuid())
     case 'reply.received':
@@ -106,6 +108,21 @@ function encodePrompt(place: Place, event: AgentEventOf<'run.started'>, id: stri
     message: `{"role":"user","content":${JSON.stringify(content)}}`,
     more: '',
     note: fromUser ? rest : { ...rest, origin },
+  })
+  return finish(place, event, [id], text)
+}
+
+function encodeAdded(place: Place, event: AgentEventOf<'message.added'>, id: string): Encoded {
+  const { type, content, origin, ...rest } = event
+  const fromEngine = origin.from === 'engine' && Object.keys(origin).length === 1
+  const text = conversationLine(place, type, {
+    kind: 'user',
+    id,
+    parent: place.cursor.lastLine,
+    seq: place.cursor.seq,
+    message: `{"role":"user","content":${JSON.stringify(content)}}`,
+    more: '"isMeta":true,',
+    note: { type, ...rest, ...(!fromEngine && { origin }) },
   })
   return finish(place, event, [id], text)
 }

@@ -48,9 +48,13 @@ function message(object: LineObject): Meaning {
   const checked = check(UserLine, object)
   if (!checked.ok) return broken(checked.detail)
   const line = checked.value
-  // A kind of user line that a newer version adds names its type.
-  if (line.troupe.type !== undefined) return FOREIGN
   const { content } = line.message
+  // A kind of user line that came later names its type; those of a newer version are not known here.
+  if (line.troupe.type === 'message.added') {
+    const raw: RawEvent = { origin: { from: 'engine' }, ...line.troupe, type: 'message.added', content }
+    return { kind: 'message', line, raw }
+  }
+  if (line.troupe.type !== undefined) return FOREIGN
   if (!('callId' in line.troupe)) {
     const raw: RawEvent = { origin: { from: 'user' }, ...line.troupe, type: 'run.started', content }
     return { kind: 'message', line, raw }

@@ -217,6 +217,7 @@ const anyPlan: fc.Arbitrary<AgentEventOf<'agent.spawned'>['plan']> = fc
 const anyOutcome: fc.Arbitrary<AgentEventOf<'agent.ended'>['outcome']> = fc.oneof(
   fc.constantFrom('completed' as const, 'partial' as const, 'no_report' as const).map((kind) => ({ kind })),
   fc.constant({ kind: 'limit' as const, limit: 'turns' as const }),
+  anyText.map((problem) => ({ kind: 'invalid_report' as const, problem })),
   anyFault.map((fault) => ({ kind: 'failed' as const, fault })),
   fc
     .record({ by: anyText, reason: optional(anyText) })
@@ -244,7 +245,38 @@ const drafts: { readonly [T in EventDraft['type']]: fc.Arbitrary<Draft<T>> } = {
       })
       .map(present),
   ),
-  'agent.prepared': withType('agent.prepared', fc.record({ system: anyBlobHash, tools: anyBlobHash })),
+  'agent.prepared': withType(
+    'agent.prepared',
+    fc
+      .record({
+        system: anyBlobHash,
+        tools: anyBlobHash,
+        report: optional(fc.record({ hasSchema: fc.boolean(), corrections: fc.nat(3) })),
+      })
+      .map(present),
+  ),
+  'agent.diagnosed': withType('agent.diagnosed', fc.record({ code: anyText, message: anyText })),
+  'servers.requested': withType(
+    'servers.requested',
+    fc.record({ servers: fc.array(anyText, { minLength: 1, maxLength: 2 }) }),
+  ),
+  'server.started': withType(
+    'server.started',
+    fc.record({ server: anyText, pid: anyPositive, startTime: optional(anyText) }).map(present),
+  ),
+  'message.added': withType(
+    'message.added',
+    fc
+      .record({
+        about: anyText,
+        content: anyPrompt,
+        origin: anyOrigin,
+        before: optional(fc.constant(true as const)),
+      })
+      .map(present),
+  ),
+  'report.accepted': withType('report.accepted', fc.record({ problem: optional(anyText) }).map(present)),
+  'report.rejected': withType('report.rejected', fc.record({ problem: anyText })),
   'run.started': withType(
     'run.started',
     fc
@@ -382,7 +414,8 @@ const anyTurn: fc.Arbitrary<TurnPlan> = fc.record({
 
 const anyRun: fc.Arbitrary<RunPlan> = fc.record({
   prompt: drafts['run.started'],
-  prepared: drafts['agent.prepared'],
+  // Without a look at the report, which would need its own answer before the end.
+  prepared: drafts['agent.prepared'].map(({ report: _, ...rest }) => rest),
   turns: fc.array(anyTurn, { maxLength: 3 }),
   goesToBackground: fc.boolean(),
   isInterrupted: fc.boolean(),

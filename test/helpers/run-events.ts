@@ -34,10 +34,48 @@ export const started = (
   ...more,
 })
 
-export const prepared = (): RunEventOf<'agent.prepared'> => ({
+export const prepared = (report?: {
+  hasSchema: boolean
+  corrections: number
+}): RunEventOf<'agent.prepared'> => ({
   type: 'agent.prepared',
   system: BlobHash.parse('0'.repeat(64)),
   tools: BlobHash.parse('1'.repeat(64)),
+  ...(report !== undefined && { report }),
+})
+
+export const reportRejected = (): RunEventOf<'report.rejected'> => ({
+  type: 'report.rejected',
+  problem: 'it is no JSON',
+})
+
+export const reportAccepted = (problem?: string): RunEventOf<'report.accepted'> => ({
+  type: 'report.accepted',
+  ...(problem !== undefined && { problem }),
+})
+
+export const messageAdded = (): RunEventOf<'message.added'> => ({
+  type: 'message.added',
+  about: 'agents',
+  content: 'there is a new agent',
+  origin: { from: 'engine' },
+})
+
+export const diagnosed = (): RunEventOf<'agent.diagnosed'> => ({
+  type: 'agent.diagnosed',
+  code: 'skill-unknown',
+  message: 'there is no skill of this name',
+})
+
+export const serversRequested = (): RunEventOf<'servers.requested'> => ({
+  type: 'servers.requested',
+  servers: ['db'],
+})
+
+export const serverStarted = (): RunEventOf<'server.started'> => ({
+  type: 'server.started',
+  server: 'db',
+  pid: 4712,
 })
 
 /** A tool that may run beside others, by its name; or one that must run alone. */

@@ -15,7 +15,8 @@ import { everyEvent } from './run-walks.ts'
 const LIMIT = 20_000
 
 /**
- * What makes two situations differ: the state, how many calls are open and waiting, the outcome, the turns left.
+ * What makes two situations differ: the state, how many calls are open and waiting, the outcome, the turns left, what a
+ * report is looked at for.
  * Not the ids, the counts and the usage, which never end.
  */
 export function situationOf({ value, context }: RunSnapshot): string {
@@ -23,7 +24,13 @@ export function situationOf({ value, context }: RunSnapshot): string {
   const waiting = context.calls.filter((call) => call.phase === 'waiting').length
   return JSON.stringify([
     value,
-    { open: context.calls.length, waiting, outcome: context.outcome?.kind ?? null, turnsLeft },
+    {
+      open: context.calls.length,
+      waiting,
+      outcome: context.outcome?.kind ?? null,
+      turnsLeft,
+      corrections: [context.hasReportSchema, context.corrections, context.report === undefined],
+    },
   ])
 }
 

@@ -18,6 +18,10 @@ const SELDOM = new Set<RunEvent['type']>([
   'request.failed',
   'run.suspended',
   'run.resumed',
+  'message.added',
+  'agent.diagnosed',
+  'servers.requested',
+  'server.started',
 ])
 
 /** One event of every kind that matters, about every open call and about none; `at` is the next position. */
@@ -27,6 +31,8 @@ export function everyEvent(run: RunSnapshot, at: number): RunEvent[] {
     make.started(),
     make.started({ maxTurns: 2 }),
     make.prepared(),
+    make.prepared({ hasSchema: true, corrections: 1 }),
+    make.prepared({ hasSchema: false, corrections: 1 }),
     make.replied({ at, calls: ['Read'] }),
     make.replied({ at, says: 'first I look', calls: ['Read', alone('Bash'), 'Grep'] }),
     make.replied({ at, says: 'half an ans', stop: 'max_tokens' }),
@@ -35,6 +41,13 @@ export function everyEvent(run: RunSnapshot, at: number): RunEvent[] {
     make.replied({ at, says: ' \n' }),
     make.replied({ at, says: 'here you are' }),
     make.requestFailed(),
+    make.reportRejected(),
+    make.reportAccepted(),
+    make.reportAccepted('it is no JSON'),
+    make.messageAdded(),
+    make.diagnosed(),
+    make.serversRequested(),
+    make.serverStarted(),
     ...calls.flatMap((id) => [
       make.callStarted(id),
       make.processStarted(id),

@@ -15,7 +15,9 @@ import type { CallId } from '../../machines/ids.ts'
 import { SharedList } from './shared-list.ts'
 
 /** The events that a conversation is made of. */
-export type ConversationEvent = AgentEventOf<'run.started' | 'reply.received' | 'call.ended'>
+export type ConversationEvent = AgentEventOf<
+  'run.started' | 'message.added' | 'reply.received' | 'call.ended'
+>
 
 /** One of them with its place in the log. */
 export type ConversationEntry = Recorded<ConversationEvent>
@@ -54,7 +56,9 @@ export function createConversation(): Conversation {
 /** Whether an event belongs to the conversation. */
 export function isConversationEntry(recorded: Recorded): recorded is ConversationEntry {
   const { type } = recorded.event
-  return type === 'run.started' || type === 'reply.received' || type === 'call.ended'
+  return (
+    type === 'run.started' || type === 'message.added' || type === 'reply.received' || type === 'call.ended'
+  )
 }
 
 /**

@@ -31,6 +31,8 @@ export interface Exchange {
   /** The first result for each call id, known or not. */
   readonly results: Map<CallId, ToolResultBlock>
   readonly prompts: PromptContent[]
+  /** Where among them the last run's prompt is: what is told before it goes there. */
+  task: number
   /** The model paused (`pause_turn`) and goes on from its own last words. */
   paused: boolean
 }
@@ -66,7 +68,7 @@ export function createToolIds(origin?: ToolIds, shared = 0): ToolIds {
 }
 
 export function beginExchange(number: number, first: number): Exchange {
-  return { number, first, blocks: [], calls: [], results: new Map(), prompts: [], paused: false }
+  return { number, first, blocks: [], calls: [], results: new Map(), prompts: [], task: 0, paused: false }
 }
 
 /**
@@ -81,7 +83,11 @@ export function extend(
 ): Exchange {
   switch (event.type) {
     case 'run.started':
-      open.prompts.push(event.content)
+      open.task = open.prompts.push(event.content) - 1
+      return open
+    case 'message.added':
+      if (event.before === true) open.prompts.splice(open.task++, 0, event.content)
+      else open.prompts.push(event.content)
       return open
     case 'call.ended':
       if (!open.results.has(event.callId)) open.results.set(event.callId, event.result)

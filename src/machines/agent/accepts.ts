@@ -14,6 +14,7 @@ export type Phase =
   | 'preparing'
   | 'requesting'
   | 'acting'
+  | 'checking'
   | 'draining'
   | 'completed'
   | 'failed'
@@ -21,7 +22,7 @@ export type Phase =
 
 const END_STATUSES = ['completed', 'failed', 'killed'] as const
 
-const LIVE = ['awaitingPrompt', 'preparing', 'requesting', 'acting', 'draining'] as const
+const LIVE = ['awaitingPrompt', 'preparing', 'requesting', 'acting', 'checking', 'draining'] as const
 
 export const ACCEPTED: Readonly<Record<RunEventType, readonly Phase[]>> = {
   'run.started': ['awaitingPrompt'],
@@ -31,10 +32,16 @@ export const ACCEPTED: Readonly<Record<RunEventType, readonly Phase[]>> = {
   'call.started': ['acting'],
   'process.started': ['acting', 'draining'],
   'call.ended': ['acting', 'draining'],
-  'kill.requested': ['awaitingPrompt', 'preparing', 'requesting', 'acting'],
+  'kill.requested': ['awaitingPrompt', 'preparing', 'requesting', 'acting', 'checking'],
+  'report.accepted': ['checking'],
+  'report.rejected': ['checking'],
   'agent.faulted': LIVE,
-  'agent.backgrounded': ['requesting', 'acting'],
+  'agent.backgrounded': ['requesting', 'acting', 'checking'],
   'agent.ended': ['draining'],
+  'message.added': LIVE,
+  'agent.diagnosed': LIVE,
+  'servers.requested': LIVE,
+  'server.started': LIVE,
   'run.suspended': LIVE,
   'run.resumed': LIVE,
 }
@@ -65,6 +72,8 @@ export function accepts(
     case 'process.started':
     case 'call.ended':
       return run.context.calls.some((call) => call.callId === event.callId)
+    case 'report.rejected':
+      return run.context.corrections > 0
     case 'agent.ended':
       return END_STATUSES.some((status) => isEndOf(run.context, event, status))
     case 'agent.backgrounded':

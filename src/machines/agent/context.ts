@@ -22,6 +22,10 @@ export interface RunContext {
   readonly toolUses: number
   /** Calls of the current turn without a result, in the order of the reply. */
   readonly calls: readonly OpenCall[]
+  /** Requests for a better report that are left. */
+  readonly corrections: number
+  /** The report must satisfy a schema. */
+  readonly hasReportSchema: boolean
   /** Position of the last reply with text: the report, if the run ended now. */
   readonly report: number | undefined
   readonly usage: Usage
@@ -42,6 +46,8 @@ export function initialContext({ input }: { input: RunInput | undefined }): RunC
     turns: 0,
     toolUses: 0,
     calls: [],
+    corrections: 0,
+    hasReportSchema: false,
     report: undefined,
     usage: NO_USAGE,
     totalUsage: NO_USAGE,
@@ -57,6 +63,7 @@ export function statusOf(outcome: Outcome): EndStatus {
     case 'limit':
     case 'partial':
     case 'no_report':
+    case 'invalid_report':
       return 'completed'
     case 'failed':
       return 'failed'

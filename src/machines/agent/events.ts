@@ -96,6 +96,52 @@ export const AgentPrepared = z.looseObject({
   type: z.literal('agent.prepared'),
   system: BlobHash,
   tools: BlobHash,
+  /** How the report is looked at before the run may complete. Absent: not at all. */
+  report: z
+    .looseObject({
+      /** It must satisfy the definition's schema. */
+      hasSchema: z.boolean(),
+      /** How often the agent is asked once more for a report that is missing or does not fit. */
+      corrections: z.number().int().nonnegative(),
+    })
+    .optional(),
+})
+
+/** MCP servers of the agent's own are about to be started. */
+export const ServersRequested = z.looseObject({
+  type: z.literal('servers.requested'),
+  servers: z.array(z.string()).min(1),
+})
+
+/** One of them runs: a process group of ours, which a resume ends if it survived a crash. */
+export const ServerStarted = z.looseObject({
+  type: z.literal('server.started'),
+  server: z.string(),
+  pid: z.number().int().positive(),
+  startTime: z.string().optional(),
+})
+
+/** Something of what the agent is could not be had as it was meant (law 11). */
+export const AgentDiagnosed = z.looseObject({
+  type: z.literal('agent.diagnosed'),
+  code: z.string(),
+  message: z.string(),
+})
+
+// ── the conversation beside prompts, replies and results ─────────────────────────────────────────────────
+
+/**
+ * A user-role message that nobody wrote as a prompt: what the agent is told of its surroundings, and corrections.
+ * Stored as a user line that other programs do not show (`isMeta`).
+ */
+export const MessageAdded = z.looseObject({
+  type: z.literal('message.added'),
+  /** What it is about; readers of other versions may find other words. */
+  about: z.string(),
+  content: PromptContent,
+  origin: Origin,
+  /** It stands before the run's prompt. Absent: behind everything so far. */
+  before: z.literal(true).optional(),
 })
 
 // ── a run ────────────────────────────────────────────────────────────────────────────────────────────────
@@ -137,6 +183,8 @@ export const Outcome = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('partial') }),
   /** The model stopped without a word. */
   z.object({ kind: z.literal('no_report') }),
+  /** There is a report, and it does not satisfy the schema that its definition asks for. */
+  z.object({ kind: z.literal('invalid_report'), problem: z.string() }),
   z.object({ kind: z.literal('failed'), fault: Fault }),
   z.object({ kind: z.literal('killed'), by: z.string(), reason: z.string().optional() }),
 ])
@@ -205,6 +253,16 @@ export const RequestFailed = z.looseObject({
   attempts: z.number().int().positive(),
 })
 
+/** The report was looked at and may stand, or there is nothing that another turn would change. */
+export const ReportAccepted = z.looseObject({
+  type: z.literal('report.accepted'),
+  /** What is wrong with it all the same. */
+  problem: z.string().optional(),
+})
+
+/** The report is missing or does not fit; the agent was told and goes on. */
+export const ReportRejected = z.looseObject({ type: z.literal('report.rejected'), problem: z.string() })
+
 /**
  * The body of a call is about to run. Durable first for every call whose body is not harmless to repeat.
  * `intent` is what a keyed tool needs to know at a resume; `child` is the agent that an `Agent` call starts.
@@ -252,6 +310,10 @@ export const CallEnded = z.looseObject({
 export const AgentEvent = z.discriminatedUnion('type', [
   AgentSpawned,
   AgentPrepared,
+  ServersRequested,
+  ServerStarted,
+  AgentDiagnosed,
+  MessageAdded,
   RunStarted,
   RunSuspended,
   RunResumed,
@@ -261,6 +323,8 @@ export const AgentEvent = z.discriminatedUnion('type', [
   AgentBackgrounded,
   ReplyReceived,
   RequestFailed,
+  ReportAccepted,
+  ReportRejected,
   CallStarted,
   ProcessStarted,
   CallEnded,

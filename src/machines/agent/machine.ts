@@ -31,7 +31,7 @@ export interface CallInput extends EffectInput {
 }
 
 /** The effects that a run asks for. The engine provides the implementations. */
-export type EffectName = 'prepare' | 'requestModel' | 'runCall' | 'drain'
+export type EffectName = 'prepare' | 'requestModel' | 'runCall' | 'checkReport' | 'drain'
 
 /** The id of a call's effect among the machine's children. */
 export const callActorId = (call: CallId): string => `call:${call}`
@@ -67,6 +67,7 @@ const parts = setup({
     prepare: effect,
     requestModel: effect,
     runCall: callEffect,
+    checkReport: effect,
     drain: effect,
   } satisfies Record<EffectName, unknown>,
   guards: {
@@ -75,6 +76,12 @@ const parts = setup({
     isPaused: ({ event }) => reply(event).reply.stop_reason === 'pause_turn',
     wasCut: ({ event }) => reply(event).reply.stop_reason === 'max_tokens',
     saidNothing: ({ context, event }) => afterReply(context, reply(event)).report === undefined,
+    // A schema is looked at every time, also when no correction is left: what is wrong with the report is a fact.
+    needsReportCheck: ({ context, event }) =>
+      context.hasReportSchema ||
+      (context.corrections > 0 && afterReply(context, reply(event)).report === undefined),
+    mayCorrect: ({ context }) => context.corrections > 0,
+    hasNoReport: ({ context }) => context.report === undefined,
     hasReachedTurnLimit: ({ context }) => context.maxTurns !== undefined && context.turns >= context.maxTurns,
     allCallsHaveResults: ({ context }) => context.calls.length === 0,
     isOpenCall: ({ context, event }) =>
@@ -91,6 +98,12 @@ const parts = setup({
     rememberRun: assign(({ event }) =>
       event.type === 'run.started' ? { run: event.run, maxTurns: event.maxTurns } : {},
     ),
+    rememberPreparation: assign(({ event }) =>
+      event.type === 'agent.prepared' && event.report !== undefined
+        ? { corrections: event.report.corrections, hasReportSchema: event.report.hasSchema }
+        : {},
+    ),
+    countCorrection: assign(({ context }) => ({ corrections: context.corrections - 1 })),
     rememberReply: assign(({ context, event }) => afterReply(context, reply(event))),
     markStarted: assign(({ context, event }) => ({
       calls: context.calls.map((call) =>
@@ -182,8 +195,16 @@ export const agentMachine = machineSetup.createMachine({
   id: 'agent',
   context: initialContext,
   initial: 'resolving',
-  // Facts about the process, not about the run: taken in every state that can still change, and change nothing.
-  on: { 'run.suspended': {}, 'run.resumed': {} },
+  // Facts about the process and the conversation, not about the run: taken in every state that can still change, and
+  // change nothing.
+  on: {
+    'run.suspended': {},
+    'run.resumed': {},
+    'message.added': {},
+    'agent.diagnosed': {},
+    'servers.requested': {},
+    'server.started': {},
+  },
   states: {
     /** Who this run is: prompt, tools, permissions. */
     resolving: {
@@ -195,7 +216,7 @@ export const agentMachine = machineSetup.createMachine({
         },
         preparing: {
           invoke: { id: 'prepare', src: 'prepare', input: ids },
-          on: { 'agent.prepared': { target: '#agent.running' } },
+          on: { 'agent.prepared': { target: '#agent.running', actions: 'rememberPreparation' } },
         },
       },
     },
@@ -223,6 +244,7 @@ export const agentMachine = machineSetup.createMachine({
                     target: '#agent.settling',
                     actions: ['rememberReply', settleAs({ kind: 'partial' })],
                   },
+                  { guard: 'needsReportCheck', target: 'checking', actions: 'rememberReply' },
                   {
                     guard: 'saidNothing',
                     target: '#agent.settling',
@@ -240,6 +262,32 @@ export const agentMachine = machineSetup.createMachine({
                     params: ({ event }) => ({ outcome: { kind: 'failed', fault: event.fault } }),
                   },
                 },
+              },
+            },
+            /** The model has said its last word; is it a report? */
+            checking: {
+              invoke: { id: 'checkReport', src: 'checkReport', input: ids },
+              on: {
+                'report.rejected': { guard: 'mayCorrect', target: 'deciding', actions: 'countCorrection' },
+                'report.accepted': [
+                  {
+                    guard: 'hasNoReport',
+                    target: '#agent.settling',
+                    actions: settleAs({ kind: 'no_report' }),
+                  },
+                  {
+                    target: '#agent.settling',
+                    actions: {
+                      type: 'recordOutcome',
+                      params: ({ event }) => ({
+                        outcome:
+                          event.problem === undefined
+                            ? { kind: 'completed' }
+                            : { kind: 'invalid_report', problem: event.problem },
+                      }),
+                    },
+                  },
+                ],
               },
             },
             /** The calls of the reply run; each ends with a result, whatever happens to it. */

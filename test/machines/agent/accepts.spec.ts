@@ -27,6 +27,11 @@ import { everyEvent, walks } from '../../helpers/run-walks.ts'
 
 const AT = 3
 const requesting = [started(), prepared()]
+const checking = (corrections: number) => [
+  started(),
+  prepared({ hasSchema: true, corrections }),
+  replied({ at: AT, says: 'done' }),
+]
 const acting = [...requesting, replied({ at: AT, calls: ['Read', alone('Bash')] })]
 
 /** Runs in every phase; where placement or open calls make a difference, in each variant. */
@@ -39,6 +44,8 @@ const RUNS: readonly (readonly [name: string, phase: Phase, run: RunSnapshot])[]
     ['acting', 'acting', given(...acting)],
     ['acting in the background', 'acting', given(...acting, backgrounded())],
     ['acting, a call started', 'acting', given(...acting, callStarted(call(AT)))],
+    ['checking its report', 'checking', given(...checking(1))],
+    ['checking its report for the last time', 'checking', given(...checking(0))],
     ['draining', 'draining', given(...requesting, replied({ at: AT, says: 'done' }))],
     ['draining with open calls', 'draining', given(...acting, killed())],
     ['completed', 'completed', given(...requesting, replied({ at: AT, says: 'done' })).drained()],

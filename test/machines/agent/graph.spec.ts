@@ -93,6 +93,7 @@ describe('the graph of a run', () => {
         acting: Object.fromEntries(
           calls.map(({ callId }) => [callActorId(callId), { src: 'runCall', input: { ...ids, callId } }]),
         ),
+        checking: { checkReport: { src: 'checkReport', input: ids } },
         draining: { drain: { src: 'drain', input: ids } },
         completed: {},
         failed: {},

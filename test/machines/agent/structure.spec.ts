@@ -21,6 +21,7 @@ const EFFECTS = Object.keys({
   prepare: true,
   requestModel: true,
   runCall: true,
+  checkReport: true,
   drain: true,
 } satisfies Record<EffectName, true>)
 
