@@ -200,10 +200,9 @@ export class Agent implements MailboxOwner {
     return this.#digest.modelUsage
   }
 
-  /** The definition it was made from; undefined for the root, and when the host has removed it since. */
+  /** The definition it was made from; undefined for the root, and when it is lost. */
   get definition(): AgentDefinition | undefined {
-    const { agentType } = this.birth.plan
-    return this.#core.definitions.find((definition) => definition.agentType === agentType)
+    return this.session.definitions.of(this.birth.plan)
   }
 
   /**

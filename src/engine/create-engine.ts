@@ -20,6 +20,7 @@ import { withRetries } from '../effects/model/retrying.ts'
 import { createLocalProcessRunner } from '../effects/process/local-process-runner.ts'
 import { createToolTable, standardTools } from '../effects/tools/tool-table.ts'
 import { createFileStorage } from '../journal/file-storage.ts'
+import type { AgentEventOf } from '../machines/agent/events.ts'
 import { agentMachine } from '../machines/agent/machine.ts'
 import type { PromptContent } from '../machines/agent/messages.ts'
 import type { AgentId } from '../machines/ids.ts'
@@ -116,7 +117,7 @@ class LocalEngine implements Engine {
   spawn(input: SpawnInput, options: RunOptions = {}): Run {
     return this.#begin(options, async (session) => {
       const { root } = session
-      const birth = hostBirth(this.#core, root.id, input)
+      const birth = await recorded(session, hostBirth(this.#core, root.id, input))
       await session.startRun(root, input.prompt, birth, {
         maxTurns: options.maxTurns ?? birth.plan.maxTurns?.value,
       })
@@ -128,7 +129,7 @@ class LocalEngine implements Engine {
     return this.#begin(options, async (session) => {
       const { root } = session
       const shared = await shareForBranch(this.#core, source, options.at)
-      const birth = branchBirth(this.#core, root.id, shared, options)
+      const birth = await recorded(session, branchBirth(this.#core, root.id, shared, options))
       await session.startRun(root, options.prompt ?? GO_ON_FROM_HERE, birth, {
         maxTurns: options.maxTurns,
         from: options.prompt === undefined ? 'engine' : undefined,
@@ -225,6 +226,12 @@ class LocalEngine implements Engine {
     opening.catch(() => this.#sessions.delete(id))
     return opening
   }
+}
+
+/** A birth with the definition that it is of, stored. */
+async function recorded(session: Session, birth: AgentEventOf<'agent.spawned'>) {
+  const definition = await session.definitions.record(birth.plan.agentType)
+  return definition === undefined ? birth : { ...birth, plan: { ...birth.plan, definition } }
 }
 
 function createCore(options: EngineOptions, emit: (event: EngineEvent) => void): EngineCore {

@@ -18,7 +18,7 @@ import type { AgentEventOf, Recorded } from '../machines/agent/events.ts'
 import { AgentEnded, AgentPrepared, CallStarted, ProcessStarted, SeenFile } from '../machines/agent/events.ts'
 import type { ToolUseBlock } from '../machines/agent/messages.ts'
 import { isToolUse, textOf, Usage } from '../machines/agent/messages.ts'
-import { AgentId, CallId } from '../machines/ids.ts'
+import { AgentId, BlobHash, CallId } from '../machines/ids.ts'
 import type { Denial } from './api.ts'
 import { CallLedger } from './call-ledger.ts'
 import type { RunClock } from './run-clock.ts'
@@ -62,6 +62,8 @@ const DigestValueSchema = z.strictObject({
   lastReply: ReplyPlace.optional(),
   report: ReplyPlace.optional(),
   stopReason: z.string().optional(),
+  /** What the conversation was last told of things that change, by what they are about. */
+  told: z.record(z.string(), BlobHash).optional(),
 })
 
 /** A digest as JSON can hold it. */
@@ -97,6 +99,7 @@ export class LogDigest {
   #lastReply: Placed | undefined
   #report: Placed | undefined
   #stopReason: string | undefined
+  #told: Readonly<Record<string, BlobHash>> = {}
 
   /** The digest that {@link value} was taken of. */
   static from(value: DigestValue, replies: ReadReplies): LogDigest {
@@ -119,6 +122,7 @@ export class LogDigest {
     digest.#lastReply = value.lastReply && { place: value.lastReply, event: replies.lastReply }
     digest.#report = value.report && { place: value.report, event: replies.report }
     digest.#stopReason = value.stopReason
+    digest.#told = value.told ?? {}
     return digest
   }
 
@@ -155,6 +159,9 @@ export class LogDigest {
         break
       case 'call.ended':
         this.#pushCallEnd(event)
+        break
+      case 'message.added':
+        if (event.state !== undefined) this.#told = { ...this.#told, [event.about]: event.state }
         break
       default:
     }
@@ -257,6 +264,11 @@ export class LogDigest {
     return this.#report?.event === undefined ? '' : textOf(this.#report.event.reply.content)
   }
 
+  /** What the conversation was last told about something that changes: the blob with all of it. */
+  told(about: string): BlobHash | undefined {
+    return this.#told[about]
+  }
+
   /** Why the model stopped last. */
   get stopReason(): string | undefined {
     return this.#stopReason
@@ -282,6 +294,7 @@ export class LogDigest {
       ...(this.#lastReply !== undefined && { lastReply: this.#lastReply.place }),
       ...(this.#report !== undefined && { report: this.#report.place }),
       ...(this.#stopReason !== undefined && { stopReason: this.#stopReason }),
+      ...(Object.keys(this.#told).length > 0 && { told: this.#told }),
     }
   }
 }

@@ -71,10 +71,12 @@ async function bringBack(core: EngineCore, session: Session, options: ResumeOpti
   )
   const unfinished = tree.filter(({ read }) => isActive(read.state.run))
   const survivors = await endSurvivors(core, unfinished)
-  for (const loaded of unfinished) {
+  for (const loaded of tree) {
     const { agent, read, fate } = loaded
+    const changed = fate === 'orphan' ? [] : await session.definitions.recall(agent.birth.plan)
+    if (!unfinished.includes(loaded)) continue
     // Who only comes to its end asks no model any more.
-    const differences = fate === 'attached' ? await restorePrepared(core, agent) : []
+    const differences = fate === 'attached' ? [...changed, ...(await restorePrepared(core, agent))] : []
     await agent.amend(read.state, resumption(loaded, survivors, differences))
   }
   await Promise.all(tree.filter(({ fate }) => fate === 'orphan').map(({ agent }) => endOrphan(core, agent)))

@@ -22,6 +22,7 @@ import { Agent } from './agent.ts'
 import type { EngineCore } from './core.ts'
 import { EngineError, messageOf } from './errors.ts'
 import { render } from './render.ts'
+import { SessionDefinitions } from './session-definitions.ts'
 import { VERSION } from './version.ts'
 
 /** What a run is asked with, and the names of its blobs. */
@@ -43,6 +44,7 @@ export class Session {
   readonly paths: SessionPaths
   readonly version = VERSION
   readonly blobs: BlobStore
+  readonly definitions: SessionDefinitions
   readonly #core: EngineCore
   readonly #lock: SessionLock
   readonly #live = new Map<AgentId, Agent>()
@@ -58,6 +60,7 @@ export class Session {
     this.paths = paths
     this.#lock = lock
     this.blobs = createBlobStore(core.storage, paths)
+    this.definitions = new SessionDefinitions(this.blobs, core.cwd, () => core.definitions)
   }
 
   get root(): Agent {
@@ -211,7 +214,14 @@ export class Session {
   /** Prompt and tools of an agent, rendered once per kind of agent and stored once per session. */
   async prepare(agent: Agent): Promise<PreparedBlobs> {
     const { plan, depth } = agent.birth
-    const key = JSON.stringify([plan.agentType, plan.model.value, agent.mode, plan.cwd, depth])
+    const key = JSON.stringify([
+      plan.agentType,
+      plan.definition,
+      plan.model.value,
+      agent.mode,
+      plan.cwd,
+      depth,
+    ])
     const known = this.#prepared.get(key)
     if (known !== undefined) return known
     const prepared = render(this.#core, agent, this.#situationOf(agent))

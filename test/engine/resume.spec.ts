@@ -4,12 +4,15 @@
  */
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
+import type { AgentDefinition } from '../../src/definitions/agent-definition.ts'
+import { BUILT_IN_DEFINITIONS } from '../../src/definitions/built-in/index.ts'
 import type { ModelRequest } from '../../src/effects/model/model.ts'
 import { callMany, say } from '../../src/effects/model/scripted-reply.ts'
 import type { ResumeRule, Tool } from '../../src/effects/tools/tool.ts'
 import type { RunResult } from '../../src/engine/api.ts'
 import type { MemoryStorage } from '../../src/journal/memory-storage.ts'
 import { loadLog } from '../../src/journal/read-log.ts'
+import { StorageError } from '../../src/journal/storage.ts'
 import type { CrashPoint } from '../helpers/crashing-storage.ts'
 import { createCrashingStorage } from '../helpers/crashing-storage.ts'
 import { settle, story, testEngine } from '../helpers/engine.ts'
@@ -288,20 +291,48 @@ function strip(messages: unknown): unknown {
   )
 }
 
-describe('an agent whose definition is gone', () => {
-  it('may read until it ends, and change nothing: what the definition forbade is not known any more', async () => {
+/** Reads of a disk that has lost its blobs. */
+const withoutBlobs = (disk: MemoryStorage): MemoryStorage['read'] =>
+  async function* (path, offset) {
+    if (path.includes('blobs')) throw new StorageError('not-found', path, `there is no ${path}`)
+    yield* disk.read(path, offset)
+  }
+
+describe('an agent whose definition is not the one of its start any more', () => {
+  const resumed = async (definitions: readonly AgentDefinition[], loseBlobs = false) => {
     const world = new World()
-    const disk = await crash(world, { at: 12, when: 'after' }, true)
-    const { engine, facts } = testEngine(script(true), {
-      storage: disk as MemoryStorage,
-      tools: world.tools,
-      definitions: [],
-      idsFrom: 100_000,
-    })
+    const disk = (await crash(world, { at: 12, when: 'after' }, true)) as MemoryStorage
+    const storage: MemoryStorage = loseBlobs ? { ...disk, read: withoutBlobs(disk) } : disk
+    const given = { storage, tools: world.tools, definitions, idsFrom: 100_000 }
+    const { engine, facts } = testEngine(script(true), given)
     await (await engine.resume(SESSION))?.result
+    await engine.close()
+    const differences = facts.flatMap(({ event }) =>
+      event.type === 'run.resumed' ? (event.differences ?? []) : [],
+    )
+    return { world, facts, differences }
+  }
+
+  it('goes on as it was started, and its log says so', async () => {
+    const [general] = BUILT_IN_DEFINITIONS.filter(({ agentType }) => agentType === 'general-purpose')
+    const changed = { ...general, tools: [], getSystemPrompt: () => 'Do nothing.' } as AgentDefinition
+    for (const [definitions, words] of [
+      [[changed], 'has changed'],
+      [[], 'does not exist any more'],
+    ] as const) {
+      const { world, facts, differences } = await resumed(definitions)
+      expect(differences.join()).toContain(words)
+      expect(facts.filter(({ event }) => event.type === 'call.ended' && event.outcome === 'denied')).toEqual(
+        [],
+      )
+      expect([...world.bodies.keys()].filter((body) => /^(Act|Put) (alpha|beta)/.test(body))).not.toEqual([])
+    }
+  })
+
+  it('may read until it ends, and change nothing, when its definition is lost: what that forbade is not known', async () => {
+    const { world, facts } = await resumed([], true)
     const refused = facts.filter(({ event }) => event.type === 'call.ended' && event.outcome === 'denied')
     expect(refused.length).toBeGreaterThan(0)
     expect([...world.bodies.keys()].filter((body) => /^(Act|Put) (alpha|beta)/.test(body))).toEqual([])
-    await engine.close()
   })
 })

@@ -272,6 +272,7 @@ const drafts: { readonly [T in EventDraft['type']]: fc.Arbitrary<Draft<T>> } = {
         content: anyPrompt,
         origin: anyOrigin,
         before: optional(fc.constant(true as const)),
+        state: optional(anyBlobHash),
       })
       .map(present),
   ),

@@ -28,12 +28,17 @@ export async function delegate(core: EngineCore, call: Call, input: AgentInput):
   let child: Child
   if (started?.child !== undefined) {
     child = started.child
+    // Its log may not be there yet, and with it nobody who has asked for its definition.
+    await session.definitions.recall(child.plan)
   } else {
     const routed = session.route(agent, input)
     if (routed.kind === 'refused') return failedResult(callId, block.id, routed.message)
-    child = { agentId: core.ids.agentId(), plan: routed.plan }
+    const agentId = core.ids.agentId()
     // In the directory before it is in the log: siblings that are routed meanwhile must count it.
-    session.reserve(agent, child.agentId)
+    session.reserve(agent, agentId)
+    const recording = session.definitions.record(routed.plan.agentType)
+    const definition = recording instanceof Promise ? await recording : recording
+    child = { agentId, plan: { ...routed.plan, ...(definition !== undefined && { definition }) } }
     const posted = await agent.post({ type: 'call.started', callId, child })
     if (posted === 'late') {
       session.forget(child.agentId)

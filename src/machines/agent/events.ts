@@ -52,6 +52,8 @@ export const SpawnPlan = z.looseObject({
   mode: resolved(PermissionModeName),
   maxTurns: resolved(z.number().int().positive()).optional(),
   cwd: z.string().optional(),
+  /** The definition as it was then: a blob. Absent: the root's, which has none, and in logs of the first version. */
+  definition: BlobHash.optional(),
 })
 export type SpawnPlan = z.infer<typeof SpawnPlan>
 
@@ -142,6 +144,8 @@ export const MessageAdded = z.looseObject({
   origin: Origin,
   /** It stands before the run's prompt. Absent: behind everything so far. */
   before: z.literal(true).optional(),
+  /** For what changes in the course of a run: all of it as of now, as a blob. The message may tell the change only. */
+  state: BlobHash.optional(),
 })
 
 // ── a run ────────────────────────────────────────────────────────────────────────────────────────────────

@@ -1,0 +1,48 @@
+/** What the person and the project bring along, as the engine asks for it. */
+import type { MemoryScope, ProjectFacts } from '../../definitions/agent-definition.ts'
+import type { Skill } from '../../definitions/context/skill.ts'
+import type { AgentRegistry, FileDiagnostic } from '../../definitions/files/agent-file.ts'
+import type { McpServerConfig } from '../../definitions/mcp-server-config.ts'
+
+/** A text for a prompt, and what could not be honoured in making it. */
+export interface ProjectText {
+  /** Empty when there is nothing to tell. */
+  readonly text: string
+  readonly diagnostics: readonly FileDiagnostic[]
+}
+
+/** An agent's memory, ready for its prompt. */
+export interface ProjectMemory extends ProjectText {
+  /** The folder that the agent may write in, links resolved; undefined when it must not. */
+  readonly writableRoot: string | undefined
+}
+
+/** A shared MCP server of the person or the project. */
+export interface ProjectMcpServer {
+  readonly name: string
+  /** Variables put in. */
+  readonly config: McpServerConfig
+  /** The file or flag that names it. */
+  readonly from: string
+}
+
+/** The surroundings of an engine's agents: agent files, skills, instructions, memories, MCP servers. */
+export interface Project {
+  /** The definitions of this moment: the same object until they change. */
+  readonly agents: AgentRegistry
+  /** The skills of this moment, sorted by name: the same array until they change. */
+  readonly skills: readonly Skill[]
+  readonly mcpServers: readonly ProjectMcpServer[]
+  /** CLAUDE.md files and, unless `gitStatus` is false, the git status, as one message. Never rejects. */
+  userContext(cwd: string, options?: { readonly gitStatus?: boolean }): Promise<ProjectText>
+  /** Never rejects. */
+  memory(scope: MemoryScope, agentType: string): Promise<ProjectMemory>
+  /** For agents that explain the project. */
+  readonly facts: ProjectFacts
+  /** What could not be honoured when it was opened or last read. */
+  readonly diagnostics: readonly FileDiagnostic[]
+  /** Called after each change of `agents` or `skills`. Returns how to stop that. */
+  onChange(listener: () => void): () => void
+  /** Stops watching. */
+  close(): Promise<void>
+}
