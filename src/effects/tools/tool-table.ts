@@ -81,6 +81,8 @@ export function standardTools(): readonly Tool[] {
 
 /** A tool as the Messages API takes it. */
 function definitionOf(tool: Tool): ToolDefinition {
+  const { name, description, jsonSchema } = tool
+  if (jsonSchema !== undefined) return { name, description, input_schema: jsonSchema }
   const { $schema: _, ...schema } = z.toJSONSchema(tool.inputSchema, {
     io: 'input',
     override: ({ jsonSchema }) => {
@@ -89,7 +91,7 @@ function definitionOf(tool: Tool): ToolDefinition {
       if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum
     },
   })
-  return { name: tool.name, description: tool.description, input_schema: schema }
+  return { name, description, input_schema: schema }
 }
 
 const only = <T>(found: readonly T[]): T | undefined => (found.length === 1 ? found[0] : undefined)

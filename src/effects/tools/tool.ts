@@ -65,8 +65,13 @@ export interface Tool<I = unknown> {
   /** Older or foreign names, understood in rules and calls. */
   readonly aliases?: readonly string[]
   readonly description: string
-  /** A strict object: unknown fields are refused. */
+  /** A strict object: unknown fields are refused. Where `jsonSchema` is given, that one decides. */
   readonly inputSchema: z.ZodType<I>
+  /**
+   * The input as JSON Schema, for a tool that comes with one (MCP): shown to the model as it is, where otherwise
+   * `inputSchema` is translated. `inputSchema` must check by it.
+   */
+  readonly jsonSchema?: Readonly<Record<string, unknown>>
   readonly resume: ResumeRule
   /** Changes nothing in the world. */
   isReadOnly(input: I): boolean
