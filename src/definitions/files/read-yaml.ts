@@ -1,0 +1,80 @@
+/**
+ * YAML as strict readers take it.
+ *
+ * Y1. No text runs code: the language is fixed, and the engines that evaluate are replaced.
+ * Y2. The same text gives the same answer: gray-matter remembers what it parsed, failed parses as empty ones,
+ *     unless it is given options.
+ * Y3. Time is bounded: what its readers take more than linear time for is refused before they see it.
+ */
+import matter from 'gray-matter'
+import { isRecord, toPlainData } from './plain-data.ts'
+
+/** What a text says, or why it is not YAML. Places are from 1, in the text. */
+export type Yaml =
+  | { readonly kind: 'read'; readonly value: unknown }
+  | { readonly kind: 'broken'; readonly reason: string; readonly line?: number; readonly column?: number }
+
+const refuse = (): never => {
+  throw new Error('only YAML is read')
+}
+
+const OPTIONS = {
+  language: 'yaml',
+  engines: { javascript: refuse, js: refuse, coffee: refuse, json: refuse, toml: refuse },
+}
+
+/** Reads a text without fences. Its values are plain data. Never throws. */
+export function readYaml(text: string): Yaml {
+  const problem = tooExpensive(text)
+  if (problem !== undefined) return { kind: 'broken', reason: problem }
+  try {
+    const { data } = matter(`---\n${text}\n---\n`, OPTIONS)
+    const plain = toPlainData(data)
+    return plain.kind === 'plain'
+      ? { kind: 'read', value: plain.value }
+      : { kind: 'broken', reason: plain.reason }
+  } catch (error) {
+    return { kind: 'broken', ...explained(error) }
+  }
+}
+
+/** What JavaScript's patterns take for the end of a line. */
+const LINE_END = /[\n\r\u2028\u2029]/g
+
+function tooExpensive(text: string): string | undefined {
+  // It would end the text early.
+  if (/^---/m.test(text)) return 'a line within it begins with "---"'
+  // gray-matter looks for comments with a pattern that starts at each line and runs on over all blank ones.
+  const blanks = text.match(/\s{200,}/g) ?? []
+  if (blanks.some((run) => (run.match(LINE_END)?.length ?? 0) > 100)) return 'it has 100 blank lines in a row'
+  // js-yaml reads such a number by moving all parts for each.
+  if (/(?:\d:){100}/.test(text)) return 'a number in it has 100 parts'
+  // Each may stand for the largest value before it.
+  const aliases = text.match(/(?:^|[\s[{,:-])\*[^\s*,[\]{}]/g)?.length ?? 0
+  return aliases > 100 ? 'it has more than 100 aliases' : undefined
+}
+
+function explained(error: unknown): {
+  readonly reason: string
+  readonly line?: number
+  readonly column?: number
+} {
+  // js-yaml's errors have more than their type says; its message spans lines.
+  const { reason, mark } = isRecord(error) ? error : {}
+  const { line, column } = isRecord(mark) ? mark : {}
+  return {
+    reason: typeof reason === 'string' ? inPlainWords(reason) : 'it cannot be read',
+    // The line of the fence counts as one for gray-matter, which hands on the text from the end of that line.
+    ...(typeof line === 'number' && { line: Math.max(1, line) }),
+    ...(typeof line === 'number' && typeof column === 'number' && { column: column + 1 }),
+  }
+}
+
+/** The reasons of js-yaml that tell an author little, in other words. */
+function inPlainWords(reason: string): string {
+  if (/^incomplete explicit mapping pair|^bad indentation of a mapping/.test(reason))
+    return 'a value holds ": " and stands in no quotes, or a line is indented wrongly'
+  if (/^can not read (?:a block mapping entry|an implicit mapping pair)/.test(reason))
+    return 'a line begins with no key'
+  return reason
+}
