@@ -1,13 +1,11 @@
 /**
- * The `Agent` tool as a model sees it: input, description, and the list of agents it can choose from.
- *
- * The description is static and names no agent. The list travels in the conversation, so that a new definition
- * does not break the prompt cache of every agent.
+ * The `Agent` tool as a model sees it: input and description, shaped by the moment. The description is static text
+ * and names no agent; the list of agents is another one (`agent-listing.ts`).
  */
 import * as z from 'zod'
-import type { AgentDefinition, ListingContext } from './agent-definition.ts'
-import { whenToUseOf } from './agent-definition.ts'
+import type { Features } from './features.ts'
 import { PermissionMode } from './permission-mode.ts'
+import type { SpawnCaller } from './spawn-situation.ts'
 
 export const AGENT_TOOL_NAME = 'Agent'
 
@@ -39,13 +37,14 @@ const AllFields = z.strictObject({
   mode: PermissionMode.exclude(['bubble'])
     .optional()
     .describe(
-      'Permission mode of a teammate, for example "plan" to see its plan before it changes anything.',
+      'Permission mode of a teammate, for example "plan" to see its plan before it changes anything. Never wider than yours.',
     ),
-  isolation: z
-    .enum(['worktree'])
+  isolation: z.enum(['worktree', 'remote']).optional(),
+  cwd: z
+    .string()
+    .startsWith('/')
     .optional()
-    .describe('"worktree": work on a copy of the repository on a branch of its own.'),
-  cwd: z.string().startsWith('/').optional().describe('Absolute path of another working directory.'),
+    .describe('Absolute path of another working directory. Not together with isolation.'),
 })
 
 /** The parsed input of an `Agent` call. Fields that the moment does not offer are never there. */
@@ -61,6 +60,14 @@ export interface AgentToolMoment {
   readonly cwd: boolean
   /** Worktrees can be made. */
   readonly isolation: boolean
+  /** The host runs agents elsewhere. */
+  readonly remote?: boolean
+  /** The `model` argument counts. Default true. */
+  readonly model?: boolean
+  /** A call without a type forks the caller. */
+  readonly fork?: boolean
+  /** The caller only coordinates. */
+  readonly coordinator?: boolean
 }
 
 /** Nothing but the task, the type and the model. */
@@ -71,15 +78,96 @@ export const PLAIN_MOMENT: AgentToolMoment = {
   isolation: false,
 }
 
+/** The moment of a caller under the features in force. */
+export function agentToolMoment(
+  features: Features,
+  caller: Pick<SpawnCaller, 'teammate'> = {},
+): AgentToolMoment {
+  const { background, forceBackground, fork, coordinator } = features
+  const isRuleAnyway = fork || coordinator || forceBackground
+  return {
+    background: background && !isRuleAnyway && caller.teammate?.backend !== 'in-process',
+    teams: features.teams && caller.teammate === undefined,
+    cwd: features.cwdArgument,
+    isolation: features.worktree,
+    remote: features.remote,
+    model: features.modelArgument,
+    fork: fork && !coordinator,
+    coordinator,
+  }
+}
+
 /** The input schema for a moment: strict, so a field that is not offered is refused by name. */
 export function agentInputSchema(moment: AgentToolMoment = PLAIN_MOMENT): z.ZodType<AgentInput> {
-  return AllFields.omit({
+  const isolations = [
+    ...(moment.isolation ? (['worktree'] as const) : []),
+    ...(moment.remote === true ? (['remote'] as const) : []),
+  ]
+  const isolation = z
+    .enum(isolations)
+    .optional()
+    .describe(isolations.map((kind) => ISOLATION_IN_WORDS[kind]).join(' '))
+  return AllFields.extend({
+    ...fieldsInWords(moment),
+    isolation,
+  }).omit({
+    ...(moment.model === false && { model: true }),
     ...(!moment.background && { run_in_background: true }),
     ...(!moment.teams && { name: true, team_name: true, mode: true }),
-    ...(!moment.isolation && { isolation: true }),
+    ...(isolations.length === 0 && { isolation: true }),
     ...(!moment.cwd && { cwd: true }),
   })
 }
+
+const ISOLATION_IN_WORDS = {
+  worktree:
+    '"worktree": work in a git worktree of its own, on a branch of its own; kept when it holds changes.',
+  remote: '"remote": run on another machine.',
+} as const
+
+/** The fields whose meaning depends on what is switched on. */
+function fieldsInWords({
+  fork = false,
+  coordinator = false,
+}: AgentToolMoment): Pick<(typeof AllFields)['shape'], 'prompt' | 'subagent_type' | 'model'> {
+  const { prompt, subagent_type, model } = AllFields.shape
+  if (coordinator)
+    return {
+      prompt,
+      subagent_type: subagent_type.describe('The type of agent. Left out: worker, the only one.'),
+      model,
+    }
+  if (!fork) return { prompt, subagent_type, model }
+  return {
+    prompt: prompt.describe(
+      'The whole task. An agent with a type sees this text and nothing else; a fork knows your conversation, so give it a directive.',
+    ),
+    subagent_type: subagent_type.describe(
+      'The type of agent, from the list of available agents. Left out: a fork of yourself.',
+    ),
+    model: model.describe(
+      'Overrides the model that the type would use; a fork always runs on yours. Leave it out unless there is a reason.',
+    ),
+  }
+}
+
+/** The tool's description for a moment: static text, chosen by what is switched on. */
+export function agentToolDescription(moment: AgentToolMoment = PLAIN_MOMENT): string {
+  if (moment.coordinator === true) return COORDINATOR_DESCRIPTION
+  return moment.fork === true ? `${AGENT_TOOL_DESCRIPTION}\n\n${FORK_SECTION}` : AGENT_TOOL_DESCRIPTION
+}
+
+const COORDINATOR_DESCRIPTION = `Starts a worker on one part of the job. It works in the background in a context of its own; you are told when it is done, with its report.
+
+The worker knows only the prompt: give it the goal, what is known, exact paths and names, whether it may change files, and what the report must contain. Work out what the reports mean yourself, and put it into the next prompt in full; never "based on what you found". Start workers for independent parts in one message; keep two that change files away from the same ones.`
+
+const FORK_SECTION = `Forks
+A call without \`subagent_type\` starts a fork: a copy of you that knows this whole conversation and shares its cache, works in the background, and hands back a report. You do not see its steps.
+- Fork when the steps would fill your context and you need only what comes out: an open question with many reads, an implementation that is clear but long. Independent questions: one fork each, in one message.
+- Do not fork for what one or two calls settle, and use a type where one is made for the job or where fresh eyes are the point.
+- The prompt is a directive, not a briefing: what to do, where it ends, what another fork does. Do not explain again what was said here.
+- Do not look into a fork's work while it runs, and do not guess what it will find: until its report is there you know nothing. If the user asks, say that it is still working.
+- A fork starts no forks, and its model is yours.`
 
 /** The tool's description. */
 export const AGENT_TOOL_DESCRIPTION = `Starts another agent on a task. It works in a context of its own with its own tools, and only its final report comes back to you, as the result of this call.
@@ -107,30 +195,3 @@ What comes back
 - The report says what the agent meant to do. Before you build on a change it made, look at the change.
 - Agents that run at the same time must not edit the same files.
 - Do not do again what an agent was asked to do; use its answer.`
-
-/**
- * The available agents as text for the conversation. Names are what `subagent_type` takes. Deterministic: the
- * order is that of the definitions. Give it the definitions that the caller may really spawn.
- */
-export function agentListing(
-  definitions: readonly AgentDefinition[],
-  context: ListingContext = { callerTools: [] },
-): string {
-  if (definitions.length === 0) return 'No agents are available for the Agent tool at the moment.'
-  const items = definitions.map(
-    (definition) =>
-      `- ${definition.agentType}: ${indent(whenToUseOf(definition, context))} (tools: ${toolsInWords(definition)})`,
-  )
-  return `Agents available for the Agent tool (subagent_type):\n${items.join('\n')}`
-}
-
-/** Following lines stand deeper than the list's dashes, so that no text of a definition looks like an entry. */
-function indent(text: string): string {
-  return text.trim().replaceAll(/\r\n?|\n|[\u2028\u2029]/gu, '\n  ')
-}
-
-function toolsInWords({ tools, disallowedTools = [] }: AgentDefinition): string {
-  const without = disallowedTools.length === 0 ? '' : ` except ${disallowedTools.join(', ')}`
-  if (tools === undefined || tools.includes('*')) return `all${without}`
-  return tools.length === 0 ? 'none' : `${tools.join(', ')}${without}`
-}

@@ -1,6 +1,16 @@
 /** The kinds of problems. Each is explained in `docs/errors.md`. */
 export type DiagnosticCode =
+  | 'background-not-available'
+  | 'feature-not-available'
+  | 'feature-unreadable'
+  | 'isolation-not-available'
+  | 'mode-argument-ignored'
   | 'mode-not-complete'
+  | 'model-argument-ignored'
+  | 'model-unknown'
+  | 'parent-context-not-available'
+  | 'report-schema-in-part'
+  | 'report-schema-unusable'
   | 'rule-not-as-written'
   | 'rule-unreadable'
   | 'tool-entry-unreadable'

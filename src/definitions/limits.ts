@@ -2,7 +2,7 @@
 
 /** What is bounded. */
 export interface Limits {
-  /** How deep delegation goes; 1 = children of the root only. */
+  /** How deep delegation goes; 1 = children of the root only. With `features.nesting` the default is 5. */
   readonly depth: number
   /** Agents alive at once; a spawn over it is refused. */
   readonly liveAgents: number
@@ -14,6 +14,8 @@ export interface Limits {
   readonly agentResultChars: number
   /** UTF-16 code units of any other tool result in a request; a longer one is replaced by head and tail. */
   readonly toolResultChars: number
+  /** How often an agent is asked once more for a report that is missing or has not the form asked for. */
+  readonly reportNudges: number
 }
 
 /** What holds until somebody sets something else. */
@@ -24,4 +26,5 @@ export const DEFAULT_LIMITS: Limits = {
   childMaxTurns: 200,
   agentResultChars: 100_000,
   toolResultChars: 50_000,
+  reportNudges: 1,
 }

@@ -2,131 +2,150 @@
  * What an `Agent` call leads to, decided before anything is created: a pure function from input, definitions,
  * caller and policy to a plan or a refusal. The plan is what is logged; running it knows nothing of this file.
  *
- * The order is part of the contract, because the first refusal is the one that is told:
- *   1 teammate · 2 type · 3 fork guards · 4 definition, deny rules, allowed types · 5 MCP servers ·
- *   6 isolation · 7 foreground or background · 8 limits · 9 the plan
- * Steps 1, 3, 5, 6 and 7 come with what they are about.
+ *   R1  The order is part of the contract, because the first refusal is the one that is told: 1 teammate · 2 type ·
+ *       3 fork guards · 4 definition, deny rules, allowed types · 5 MCP servers · 6 isolation ·
+ *       7 foreground or background · 8 limits · 9 the plan.
+ *   R2  Every refusal says what to do instead.
+ *   R3  What is switched off is refused where the caller asked for it, and left out with a note where a definition
+ *       did: the caller can ask differently, a definition cannot.
+ *   R4  Equal inputs give equal plans; nothing here reads a clock, a file or the environment.
+ *   R5  No plan is wider than its caller in mode; tools are the pool's matter.
  */
 import type { AgentDefinition } from './agent-definition.ts'
 import type { AgentInput } from './agent-tool.ts'
-import { didYouMean } from './closest-name.ts'
-import type { Limits } from './limits.ts'
-import type { PermissionMode } from './permission-mode.ts'
-import { findRule } from './permissions/match.ts'
-import { type ResolvedMode, resolveChildMode } from './permissions/modes.ts'
-import type { PermissionRule } from './permissions/rule.ts'
-import { type ResolvedModel, resolveModel } from './resolve-model.ts'
+import { checkMcpRequirement } from './mcp-requirement.ts'
+import { placeBackground, placeIsolation } from './spawn-place.ts'
+import {
+  type PlanNote,
+  refused,
+  type SpawnPlan,
+  type SpawnRefusal,
+  type SpawnSituation,
+} from './spawn-situation.ts'
+import { chooseDefinition, featuresOf } from './spawn-type.ts'
+import { decideBounds, decideHeritage, decideMode, decideModel } from './spawn-values.ts'
 
-/** The type that a call without `subagent_type` means. */
-const DEFAULT_AGENT_TYPE = 'general-purpose'
+export type {
+  SpawnCaller,
+  SpawnPlan,
+  SpawnPolicy,
+  SpawnRefusal,
+  SpawnSituation,
+} from './spawn-situation.ts'
+export { spawnableDefinitions } from './spawn-type.ts'
 
-/**
- * What an agent is about to be, each resolved value with the rule that decided it. An alias, not an interface:
- * only those are assignable to the log's schema, which keeps fields that it does not know.
- */
-export type SpawnPlan = {
-  readonly agentType: string
-  readonly description: string
-  readonly model: ResolvedModel
-  readonly mode: ResolvedMode
-  readonly maxTurns: { readonly value: number; readonly rule: string }
-}
-
-/** Why nothing was created. The message is for the model that called, and says what to do. */
-export interface SpawnRefusal {
-  readonly kind: 'refused'
-  readonly code:
-    | 'unknown-agent-type'
-    | 'denied-by-rule'
-    | 'agent-type-not-allowed'
-    | 'depth-limit'
-    | 'live-agents-limit'
-    | 'spawns-limit'
-  readonly message: string
-}
-
-/** Who calls, as of now. */
-export interface SpawnCaller {
-  /** 0 for the root. */
-  readonly depth: number
-  readonly mode: PermissionMode
-  /** Id of the model it runs on; undefined where a host calls. */
-  readonly model?: string | undefined
-  /** From `Agent(a, b)` in its tools. */
-  readonly allowedAgentTypes?: readonly string[] | undefined
-}
-
-/** What is in force for the session, as of now. */
-export interface SpawnPolicy {
-  readonly limits: Pick<Limits, 'depth' | 'liveAgents' | 'spawns' | 'childMaxTurns'>
-  /** Agents alive at this moment, the caller included. */
-  readonly live: number
-  /** Children started in this session so far. */
-  readonly spawns: number
-  /** Deny rules in force for the caller; those that speak of `Agent` count. */
-  readonly denyRules: readonly PermissionRule[]
-  readonly resolveModelId: (name: string) => string
-  /** Models that the host pins by the child's permission mode. */
-  readonly modelByMode?: Readonly<Partial<Record<PermissionMode, string>>>
-  /** Model name of a child that nothing else decides. Default `sonnet`. */
-  readonly defaultModel?: string
-}
-
-/** Everything a decision looks at besides the input. */
-export interface SpawnSituation {
-  /** The active definitions. */
-  readonly definitions: readonly AgentDefinition[]
-  readonly caller: SpawnCaller
-  readonly policy: SpawnPolicy
-}
+/** What a call leads to. */
+export type RoutedSpawn = { readonly kind: 'spawn'; readonly plan: SpawnPlan } | SpawnRefusal
 
 /** Routes one `Agent` call. */
-export function routeSpawn(
-  input: AgentInput,
+export function routeSpawn(input: AgentInput, situation: SpawnSituation): RoutedSpawn {
+  const features = featuresOf(situation)
+  const seat = seatOf(input, situation)
+  if (seat.kind === 'refused') return seat
+  const chosen = chooseDefinition(input, situation)
+  if (chosen.kind === 'refused') return chosen
+  const { definition } = chosen
+  const servers = serversFor(definition, situation)
+  if (servers.kind === 'refused') return servers
+  const isolation = placeIsolation(input, definition, features)
+  if (isolation.kind === 'refused') return isolation
+  const background = placeBackground(input, definition, situation.caller, features)
+  if (background.kind === 'refused') return background
+  const limit = overLimit(situation)
+  if (limit !== undefined) return limit
+
+  const mode = decideMode(definition, situation, seat.team === undefined ? undefined : input.mode)
+  const model = decideModel(input, definition, mode.resolved.value, situation, features)
+  const heritage = decideHeritage(input, definition, situation, features)
+  const notes = [
+    ...seat.notes,
+    ...isolation.notes,
+    ...background.notes,
+    ...mode.notes,
+    ...model.notes,
+    ...heritage.notes,
+  ]
+  const plan: SpawnPlan = {
+    agentType: definition.agentType,
+    description: input.description.trim(),
+    model: model.resolved,
+    mode: mode.resolved,
+    ...decideBounds(definition, situation),
+    isolation: isolation.resolved,
+    background: background.resolved,
+    ...heritage.values,
+    ...(seat.name !== undefined && { name: seat.name }),
+    ...(seat.team !== undefined && { team: seat.team }),
+    ...(servers.parts.length > 0 && { awaitMcp: servers.parts }),
+    ...(notes.length > 0 && { notes }),
+  }
+  return { kind: 'spawn', plan }
+}
+
+/** Step 1: is it a teammate, an agent with a name, or neither? */
+function seatOf(
+  input: Pick<AgentInput, 'team_name' | 'name' | 'mode'>,
   situation: SpawnSituation,
-): { readonly kind: 'spawn'; readonly plan: SpawnPlan } | SpawnRefusal {
-  const agentType = input.subagent_type?.trim() || DEFAULT_AGENT_TYPE
-  const definition = situation.definitions.find((candidate) => candidate.agentType === agentType)
-  if (definition === undefined) return unknownType(agentType, situation)
-  const refusal = deniedType(agentType, situation) ?? overLimit(situation)
-  return refusal ?? { kind: 'spawn', plan: planFor(input, definition, situation) }
-}
-
-/** The definitions that the caller may spawn: what it should be shown. */
-export function spawnableDefinitions(situation: SpawnSituation): readonly AgentDefinition[] {
-  return situation.definitions.filter(({ agentType }) => deniedType(agentType, situation) === undefined)
-}
-
-function unknownType(agentType: string, situation: SpawnSituation): SpawnRefusal {
-  const types = spawnableDefinitions(situation).map((definition) => definition.agentType)
-  const choice =
-    types.length === 0
-      ? 'No agents are available; do the work yourself.'
-      : `Available are: ${types.join(', ')}.${didYouMean(agentType, types)}`
-  return refused('unknown-agent-type', `There is no agent type "${agentType}". ${choice}`)
-}
-
-function deniedType(agentType: string, { caller, policy }: SpawnSituation): SpawnRefusal | undefined {
-  // `cwd` plays no part for rules about agents.
-  const rule = findRule(policy.denyRules, { toolName: 'Agent', subject: agentType, cwd: '/' }, 'deny')
-  if (rule !== undefined)
+):
+  | {
+      readonly kind: 'seat'
+      readonly name?: string | undefined
+      readonly team?: string | undefined
+      readonly notes: readonly PlanNote[]
+    }
+  | SpawnRefusal {
+  const { caller } = situation
+  const given = (['team_name', 'name', 'mode'] as const).filter((field) => input[field] !== undefined)
+  if (given.length === 0) return { kind: 'seat', notes: [] }
+  const fields = given.map((field) => `\`${field}\``).join(', ')
+  if (!featuresOf(situation).teams)
     return refused(
-      'denied-by-rule',
-      `The agent type "${agentType}" is denied by the rule ${rule.text} (${rule.source}). Choose another type, or do the work yourself.`,
+      'teams-off',
+      `Teams are off here (setting features.teams), so ${fields} cannot be used. Call Agent again without: the agent's report comes back as the result of the call.`,
     )
-  const { allowedAgentTypes } = caller
-  if (allowedAgentTypes !== undefined && !allowedAgentTypes.includes(agentType))
+  if (caller.teammate !== undefined)
     return refused(
-      'agent-type-not-allowed',
-      `You may not start agents of type "${agentType}". ${
-        allowedAgentTypes.length === 0
-          ? 'Your definition allows none; do the work yourself.'
-          : `Your definition allows: ${allowedAgentTypes.join(', ')}.`
-      }`,
+      'team-roster-flat',
+      `You are a teammate, and only the lead brings teammates in, so ${fields} cannot be used. Call Agent again without to start an agent of your own, or ask the lead with SendMessage.`,
     )
-  return undefined
+  const name = input.name?.trim()
+  const team = input.team_name?.trim() ?? caller.team
+  if (input.team_name !== undefined && name === undefined)
+    return refused(
+      'teammate-without-name',
+      `A teammate of "${team}" needs a name by which the others reach it. Call Agent again with \`name\`, or without \`team_name\` for an agent that only reports to you.`,
+    )
+  const isTeammate = name !== undefined && team !== undefined
+  const message = `The argument mode "${input.mode}" was ignored: it is for teammates, and this agent joins no team.`
+  return {
+    kind: 'seat',
+    name,
+    team: isTeammate ? team : undefined,
+    notes: input.mode !== undefined && !isTeammate ? [{ code: 'mode-argument-ignored', message }] : [],
+  }
 }
 
+/** Step 5. What a definition's own servers bring need not be there yet: they start with the agent. */
+function serversFor(
+  { agentType, requiredMcpServers = [], mcpServers = [] }: AgentDefinition,
+  situation: SpawnSituation,
+): { readonly kind: 'servers'; readonly parts: readonly string[] } | SpawnRefusal {
+  const own = mcpServers.flatMap((server) => (typeof server === 'string' ? [] : [server.name.toLowerCase()]))
+  const required = requiredMcpServers.filter(
+    (part) => !own.some((name) => name.includes(part.trim().toLowerCase())),
+  )
+  const requirement = checkMcpRequirement(agentType, required, situation.mcpServers ?? [])
+  switch (requirement.kind) {
+    case 'ready':
+      return { kind: 'servers', parts: [] }
+    case 'pending':
+      return { kind: 'servers', parts: requirement.parts }
+    case 'missing':
+      return refused('mcp-servers-missing', requirement.message)
+  }
+}
+
+/** Step 8. */
 function overLimit({ caller, policy }: SpawnSituation): SpawnRefusal | undefined {
   const { limits, live, spawns } = policy
   if (caller.depth + 1 > limits.depth)
@@ -145,33 +164,4 @@ function overLimit({ caller, policy }: SpawnSituation): SpawnRefusal | undefined
       `This session has started ${spawns} agents, and ${limits.spawns} is its limit (setting limits.spawns). No more can be started in it: do the rest yourself, or tell the user to raise the setting.`,
     )
   return undefined
-}
-
-function planFor(
-  input: AgentInput,
-  definition: AgentDefinition,
-  { caller, policy }: SpawnSituation,
-): SpawnPlan {
-  const mode = resolveChildMode(caller.mode, definition)
-  const choices = {
-    pin: policy.modelByMode?.[mode.value],
-    argument: input.model,
-    definition: definition.model,
-    parent: caller.model,
-    default: policy.defaultModel ?? 'sonnet',
-  }
-  return {
-    agentType: definition.agentType,
-    description: input.description.trim(),
-    model: resolveModel(choices, policy.resolveModelId),
-    mode,
-    maxTurns:
-      definition.maxTurns === undefined
-        ? { value: policy.limits.childMaxTurns, rule: 'setting limits.childMaxTurns' }
-        : { value: definition.maxTurns, rule: `definition ${definition.agentType}` },
-  }
-}
-
-function refused(code: SpawnRefusal['code'], message: string): SpawnRefusal {
-  return { kind: 'refused', code, message }
 }

@@ -26,6 +26,8 @@ export const KNOWN_TOOL_NAMES: readonly string[] = [
   'TaskOutput',
   'TaskStop',
   'TaskUpdate',
+  'TeamCreate',
+  'TeamDelete',
   'TodoWrite',
   'WebFetch',
   'WebSearch',
@@ -40,6 +42,34 @@ export const WRITING_TOOLS: readonly string[] = ['Edit', 'Write', 'NotebookEdit'
 
 /** The `Agent` tool and what only makes sense beside it. */
 export const DELEGATION_TOOLS: readonly string[] = ['Agent', 'TaskOutput', 'TaskStop']
+
+/** Tools that speak to the person, or end the person's own plan: no sub-agent has them. */
+export const ROOT_ONLY_TOOLS: readonly string[] = ['ExitPlanMode', 'AskUserQuestion']
+
+/** What agents that are started in the background keep, besides the tools of MCP servers: nothing that waits for a person. */
+export const BACKGROUND_TOOLS: readonly string[] = [
+  'Read',
+  'Glob',
+  'Grep',
+  'Edit',
+  'Write',
+  'NotebookEdit',
+  'Bash',
+  'WebFetch',
+  'WebSearch',
+  'TodoWrite',
+  'Skill',
+  'SendMessage',
+  'AskParent',
+]
+
+/** What agents of files and flags do without unless a setting says otherwise: moving between worktrees, running teams. */
+export const NOT_FOR_FILE_AGENTS: readonly string[] = [
+  'EnterWorktree',
+  'ExitWorktree',
+  'TeamCreate',
+  'TeamDelete',
+]
 
 const spelling = new Map(KNOWN_TOOL_NAMES.map((name) => [name.toLowerCase(), name]))
 // The name of `Agent` in older logs, rules and definitions.
@@ -59,6 +89,11 @@ export function isSameTool(left: string, right: string): boolean {
 /** Is the tool one of these? */
 export function isToolAmong(name: string, names: readonly string[]): boolean {
   return names.some((candidate) => isSameTool(candidate, name))
+}
+
+/** Is it a tool of an MCP server? */
+export function isMcpTool(name: string): boolean {
+  return name.trim().toLowerCase().startsWith('mcp__')
 }
 
 /** Does `pattern` name the MCP tool `name`: itself, its server (`mcp__server`), or a prefix (`mcp__server__*`)? */

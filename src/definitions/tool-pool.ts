@@ -1,16 +1,37 @@
 /**
  * Which tools an agent of a definition has, of those that exist.
  *
- * In order: minus what no sub-agent may have, then what the definition lists, minus what it excludes, then what
- * its mode leaves. An entry may carry a specifier: `Agent(a, b)` names the types that it may start,
- * `Bash(git log:*)` limits the tool's calls, and in `disallowedTools` it forbids such calls and leaves the tool.
+ * A tool that is offered passes a row of steps; the first that objects drops it, and its reason is kept:
+ * root-only → nesting → background → source → `tools` → `disallowedTools` → plan. Tools of the agent's own MCP
+ * servers join after `tools`: whoever declares a server wants its tools. An entry may carry a specifier:
+ * `Agent(a, b)` names the types that it may start, `Bash(git log:*)` limits the tool's calls, and in
+ * `disallowedTools` it forbids such calls and leaves the tool.
+ *
+ *   T1  Steps only drop. So no definition has a tool that was not offered, and none gains by an entry more.
+ *   T2  The order and the spelling are those of what was offered.
+ *   T3  Every tool that was offered is in the pool or among the dropped, with one reason.
  */
-import type { AgentDefinition } from './agent-definition.ts'
-import { didYouMean } from './closest-name.ts'
+import type { AgentDefinition, DefinitionSource } from './agent-definition.ts'
 import type { Diagnostic } from './diagnostic.ts'
 import type { PermissionMode } from './permission-mode.ts'
-import { agentTypesOf, type PermissionRule, parseRules, readRule, specifierKind } from './permissions/rule.ts'
-import { coversMcpTool, DELEGATION_TOOLS, isSameTool, isToolAmong, KNOWN_TOOL_NAMES } from './tool-names.ts'
+import type { PermissionRule } from './permissions/rule.ts'
+import {
+  agentTypesIn,
+  limitsIn,
+  namesTool,
+  readToolEntries,
+  rulesOf,
+  type ToolEntries,
+  unknownName,
+} from './tool-entries.ts'
+import {
+  BACKGROUND_TOOLS,
+  DELEGATION_TOOLS,
+  isMcpTool,
+  isToolAmong,
+  NOT_FOR_FILE_AGENTS,
+  ROOT_ONLY_TOOLS,
+} from './tool-names.ts'
 
 /** What the pool depends on besides the definition. */
 export interface ToolPoolOptions {
@@ -20,6 +41,32 @@ export interface ToolPoolOptions {
   readonly mode: PermissionMode
   /** Can the tool be used without changing anything? Asked in `plan` only. */
   readonly isReadOnlyTool: (name: string) => boolean
+  /** Started in the background. Not for agents that were moved there: they keep what they have. */
+  readonly isBackground?: boolean
+  /** What background agents keep besides MCP tools. */
+  readonly backgroundTools?: readonly string[]
+  /** What agents of user, project, local and flag sources do without. */
+  readonly notForFileAgents?: readonly string[]
+  /** Tools of MCP servers that the definition brings along. */
+  readonly ownMcpTools?: readonly string[]
+}
+
+/** The step that dropped a tool. */
+export type ToolPoolStep =
+  | 'root-only'
+  | 'nesting'
+  | 'background'
+  | 'source'
+  | 'tools'
+  | 'disallowedTools'
+  | 'plan'
+
+/** A tool that was offered and is not in the pool. */
+export interface DroppedTool {
+  readonly tool: string
+  readonly step: ToolPoolStep
+  /** For people, in a few words. */
+  readonly reason: string
 }
 
 /** The pool, or why there is none: a list that names tools and comes to nothing is a mistake, not a wish. */
@@ -34,60 +81,50 @@ export type ToolPool =
       readonly only: readonly PermissionRule[]
       /** Calls that the definition forbids, for `PermissionPolicy.deny`. They do not go down to children. */
       readonly deny: readonly PermissionRule[]
+      /** What was offered and is not in `tools`, in the order offered. */
+      readonly dropped: readonly DroppedTool[]
       readonly diagnostics: readonly Diagnostic[]
     }
   | {
       readonly kind: 'refused'
       readonly code: 'no-tools-left'
       readonly message: string
+      readonly dropped: readonly DroppedTool[]
       readonly diagnostics: readonly Diagnostic[]
     }
 
-/** What no sub-agent may have: these speak to the person. */
-const ROOT_ONLY_TOOLS: readonly string[] = ['ExitPlanMode', 'AskUserQuestion']
+/** A pool that there is. */
+export type ResolvedToolPool = Extract<ToolPool, { kind: 'resolved' }>
 
-/** Resolves the tools of one agent. */
+/** What a pool needs to know of a definition. Without a source it is trusted. */
+export type ToolPoolDefinition = Pick<AgentDefinition, 'agentType' | 'tools' | 'disallowedTools'> &
+  Partial<Pick<AgentDefinition, 'source'>>
+
+/** Resolves the tools of one agent. A fork does not come here: see {@link forkToolPool}. */
 export function resolveToolPool(
   allToolNames: readonly string[],
-  definition: Pick<AgentDefinition, 'agentType' | 'tools' | 'disallowedTools'>,
+  definition: ToolPoolDefinition,
   options: ToolPoolOptions,
 ): ToolPool {
   const { agentType } = definition
-  const listed = readEntries(definition.tools ?? ['*'], `tools of ${agentType}`)
-  const excluded = readEntries(definition.disallowedTools ?? [], `disallowedTools of ${agentType}`)
+  const own = options.ownMcpTools ?? []
+  const offered = [...allToolNames, ...own.filter((name) => !isToolAmong(name, allToolNames))]
+  const listed = readToolEntries(definition.tools ?? ['*'], 'tools', agentType)
+  const excluded = readToolEntries(definition.disallowedTools ?? [], 'disallowedTools', agentType)
   const diagnostics = [
     ...listed.diagnostics,
     ...excluded.diagnostics,
-    ...listed.entries.flatMap((entry) => unknownName(entry, allToolNames, 'tools', agentType)),
-    ...excluded.entries.flatMap((entry) => unknownName(entry, allToolNames, 'disallowedTools', agentType)),
+    ...listed.entries.flatMap((entry) => unknownName(entry, offered, 'tools', agentType)),
+    ...excluded.entries.flatMap((entry) => unknownName(entry, offered, 'disallowedTools', agentType)),
   ]
-  const whyNot = (name: string): string | undefined => {
-    if (options.isChild && isToolAmong(name, ROOT_ONLY_TOOLS)) return 'only the main agent has it'
-    if (options.isChild && !options.nestingAllowed && isToolAmong(name, DELEGATION_TOOLS))
-      return 'agents at this depth start no others'
-    if (excluded.entries.some((entry) => entry.specifier === undefined && names(entry, name)))
-      return 'it is in disallowedTools'
-    if (options.mode === 'plan' && !options.isReadOnlyTool(name))
-      return 'mode "plan" leaves reading tools only'
-    return undefined
-  }
-  const wanted = allToolNames.filter((name) => listed.entries.some((entry) => names(entry, name)))
-  const tools = wanted.filter((name) => whyNot(name) === undefined)
-  if (tools.length === 0 && definition.tools !== undefined && definition.tools.length > 0) {
-    const reasons = [
-      ...listed.entries
-        .filter((entry) => !wanted.some((name) => names(entry, name)))
-        .map((entry) => `${entry.text} (not offered here)`),
-      ...listed.broken.map((text) => `${text} (cannot be read)`),
-      ...wanted.map((name) => `${name} (${whyNot(name)})`),
-    ]
-    return {
-      kind: 'refused',
-      code: 'no-tools-left',
-      message: `The agent type "${agentType}" lists tools of which none is left: ${reasons.join(', ')}. Offered are: ${allToolNames.join(', ')}. Correct its tools, or list none if it should have none.`,
-      diagnostics,
-    }
-  }
+  const steps = stepsFor(definition, listed, excluded, options)
+  const judged = offered.map((tool) => ({ tool, objection: firstObjection(steps, tool) }))
+  const tools = judged.flatMap(({ tool, objection }) => (objection === undefined ? [tool] : []))
+  const dropped = judged.flatMap(({ tool, objection }) =>
+    objection === undefined ? [] : [{ tool, ...objection }],
+  )
+  if (tools.length === 0 && definition.tools !== undefined && definition.tools.length > 0)
+    return nothingLeft(agentType, listed, offered, dropped, diagnostics)
   return {
     kind: 'resolved',
     tools,
@@ -98,100 +135,111 @@ export function resolveToolPool(
       'deny',
       `disallowedTools of ${agentType}`,
     ),
+    dropped,
     diagnostics,
   }
 }
 
-interface Entry {
-  readonly text: string
-  readonly toolName: string
-  readonly specifier: string | undefined
+/**
+ * The pool of a fork: its parent's array, untouched, so that the bytes on the wire are the same, and everything
+ * that bounds its parent's calls, so that forking gains nothing.
+ */
+export function forkToolPool(parent: ResolvedToolPool): ResolvedToolPool {
+  return { ...parent, diagnostics: [] }
 }
 
-function readEntries(
-  texts: readonly string[],
-  where: string,
-): {
-  readonly entries: readonly Entry[]
-  readonly broken: readonly string[]
-  readonly diagnostics: readonly Diagnostic[]
-} {
-  const entries: Entry[] = []
-  const broken: string[] = []
-  const diagnostics: Diagnostic[] = []
-  for (const text of texts) {
-    const read = readRule(text)
-    const problem =
-      read.kind === 'broken'
-        ? read.problem
-        : read.specifier !== undefined && specifierKind(read.toolName) === 'unknown'
-          ? `what is in the brackets is not understood for ${read.toolName}`
-          : undefined
-    if (read.kind === 'rule' && problem === undefined) {
-      entries.push({ text: text.trim(), toolName: read.toolName, specifier: read.specifier })
-      continue
-    }
-    broken.push(text.trim())
-    const message = `The entry "${text.trim()}" (${where}) was left out: ${problem}.`
-    diagnostics.push({ severity: 'error', code: 'tool-entry-unreadable', message })
-  }
-  return { entries, broken, diagnostics }
+interface Step {
+  readonly step: ToolPoolStep
+  readonly reason: string
+  readonly drops: (name: string) => boolean
 }
 
-function names(entry: Entry, toolName: string): boolean {
-  return (
-    entry.toolName === '*' || isSameTool(entry.toolName, toolName) || coversMcpTool(entry.toolName, toolName)
-  )
-}
+/** Definitions that anybody who can write into a project or a home folder can bring in. */
+const FILE_SOURCES: readonly DefinitionSource[] = [
+  'userSettings',
+  'projectSettings',
+  'localSettings',
+  'flagSettings',
+]
 
-/** Says that an entry names nothing that is offered; stays silent where that is no slip of the author. */
-function unknownName(
-  entry: Entry,
-  allToolNames: readonly string[],
-  key: 'tools' | 'disallowedTools',
-  agentType: string,
-): readonly Diagnostic[] {
-  if (entry.toolName === '*' || allToolNames.some((name) => names(entry, name))) return []
-  const isKnown = isToolAmong(entry.toolName, KNOWN_TOOL_NAMES) || entry.toolName.startsWith('mcp__')
-  if (isKnown && key === 'disallowedTools') return []
-  const what = isKnown ? 'is not offered here' : 'is not known'
-  const hint = isKnown ? '' : didYouMean(entry.toolName, [...allToolNames, ...KNOWN_TOOL_NAMES])
+function stepsFor(
+  { source = 'built-in' }: ToolPoolDefinition,
+  listed: ToolEntries,
+  excluded: ToolEntries,
+  options: ToolPoolOptions,
+): readonly Step[] {
+  const { isChild, nestingAllowed, mode, isReadOnlyTool, isBackground = false } = options
+  const {
+    backgroundTools = BACKGROUND_TOOLS,
+    notForFileAgents = NOT_FOR_FILE_AGENTS,
+    ownMcpTools = [],
+  } = options
   return [
     {
-      severity: key === 'tools' ? 'warning' : 'error',
-      code: isKnown ? 'tool-not-offered' : 'tool-unknown',
-      message: `The tool "${entry.toolName}" in ${key} of ${agentType} ${what} and was left out.${hint}`,
+      step: 'root-only',
+      reason: 'only the main agent has it',
+      drops: (name) => isChild && isToolAmong(name, ROOT_ONLY_TOOLS),
+    },
+    {
+      step: 'nesting',
+      reason: 'agents at this depth start no others',
+      drops: (name) => isChild && !nestingAllowed && isToolAmong(name, DELEGATION_TOOLS),
+    },
+    {
+      step: 'background',
+      reason: 'agents started in the background do without it',
+      drops: (name) => isChild && isBackground && !isMcpTool(name) && !isToolAmong(name, backgroundTools),
+    },
+    {
+      step: 'source',
+      reason: `a setting keeps it from agents of ${source}`,
+      drops: (name) => isChild && FILE_SOURCES.includes(source) && isToolAmong(name, notForFileAgents),
+    },
+    {
+      step: 'tools',
+      reason: 'it is not in tools',
+      drops: (name) =>
+        !isToolAmong(name, ownMcpTools) && !listed.entries.some((entry) => namesTool(entry, name)),
+    },
+    {
+      step: 'disallowedTools',
+      reason: 'it is in disallowedTools',
+      drops: (name) =>
+        excluded.entries.some((entry) => entry.specifier === undefined && namesTool(entry, name)),
+    },
+    {
+      step: 'plan',
+      reason: 'mode "plan" leaves reading tools only',
+      drops: (name) => mode === 'plan' && !isReadOnlyTool(name),
     },
   ]
 }
 
-function agentTypesIn(entries: readonly Entry[]): readonly string[] | undefined {
-  const ofAgent = entries.filter(({ toolName }) => toolName === 'Agent' || toolName === '*')
-  // One entry without types means all types.
-  if (ofAgent.length === 0 || ofAgent.some(({ specifier }) => specifier === undefined)) return undefined
-  return [...new Set(ofAgent.flatMap(({ specifier }) => agentTypesOf(specifier ?? '')))]
+function firstObjection(steps: readonly Step[], name: string): Omit<DroppedTool, 'tool'> | undefined {
+  const found = steps.find(({ drops }) => drops(name))
+  return found === undefined ? undefined : { step: found.step, reason: found.reason }
 }
 
-function limitsIn(
-  entries: readonly Entry[],
-  tools: readonly string[],
-  source: string,
-): readonly PermissionRule[] {
-  const limited = entries.filter(
-    (entry) =>
-      entry.specifier !== undefined &&
-      entry.toolName !== 'Agent' &&
-      tools.some((name) => names(entry, name)) &&
-      !entries.some((other) => other.specifier === undefined && names(other, entry.toolName)),
-  )
-  return rulesOf(limited, 'allow', source)
-}
-
-function rulesOf(
-  entries: readonly Entry[],
-  kind: 'allow' | 'deny',
-  source: string,
-): readonly PermissionRule[] {
-  const texts = entries.map(({ text }) => text)
-  return parseRules(texts, { kind, source, inheritable: false }).rules
+function nothingLeft(
+  agentType: string,
+  listed: ToolEntries,
+  offered: readonly string[],
+  dropped: readonly DroppedTool[],
+  diagnostics: readonly Diagnostic[],
+): ToolPool {
+  const isWanted = (tool: string): boolean => listed.entries.some((entry) => namesTool(entry, tool))
+  const reasons = [
+    ...listed.entries
+      .filter((entry) => !offered.some((name) => namesTool(entry, name)))
+      .map((entry) => `${entry.text} (not offered here)`),
+    ...listed.broken.map((text) => `${text} (cannot be read)`),
+    ...dropped.filter(({ tool }) => isWanted(tool)).map(({ tool, reason }) => `${tool} (${reason})`),
+  ]
+  return {
+    kind: 'refused',
+    code: 'no-tools-left',
+    message: `The agent type "${agentType}" lists tools of which none is left: ${reasons.join(', ')}. Offered are: ${offered.join(', ')}. Correct its tools, or list none if it should have none.`,
+    dropped,
+    diagnostics,
+  }
 }

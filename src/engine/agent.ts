@@ -8,6 +8,7 @@ import { BehaviorSubject, Subject } from 'rxjs'
 import type { AgentDefinition } from '../definitions/agent-definition.ts'
 import type { PermissionMode } from '../definitions/permission-mode.ts'
 import type { ModelDelta, RequestMessage, ToolDefinition } from '../effects/model/model.ts'
+import type { ProjectMemory } from '../effects/project/project.ts'
 import type { SeenFilesRecord } from '../effects/tools/seen-files.ts'
 import type { LogCursor, LogIdentity } from '../journal/cursor.ts'
 import { START_CURSOR } from '../journal/cursor.ts'
@@ -27,6 +28,7 @@ import { foldAgent, isActive } from '../machines/agent/fold.ts'
 import type { ToolUseBlock } from '../machines/agent/messages.ts'
 import { isToolUse } from '../machines/agent/messages.ts'
 import type { AgentId, CallId } from '../machines/ids.ts'
+import { AgentServers } from './agent-servers.ts'
 import { AgentSnapshots } from './agent-snapshots.ts'
 import type { Denial } from './api.ts'
 import { sharedConversation } from './branch.ts'
@@ -47,6 +49,7 @@ import { ROOT_TYPE } from './root.ts'
 import { RunActor } from './run-actor.ts'
 import { elapsed } from './run-clock.ts'
 import type { Session } from './session.ts'
+import type { ToldLists } from './tell-listings.ts'
 
 /** What a run is asked with: rendered once, the same bytes in every request. */
 export interface Prepared {
@@ -84,10 +87,14 @@ export class Agent implements MailboxOwner {
   readonly logPath: string
   readonly scope = new EffectScope()
   readonly deltas$ = new Subject<ModelDelta>()
+  readonly servers: AgentServers
   readonly phase$ = new BehaviorSubject<Phase | 'idle'>('idle')
 
   /** Rendered by the `prepare` effect, or read back at a resume. */
   prepared: Prepared | undefined
+  readonly toldLists: ToldLists = new Map()
+  /** What it remembers; undefined without a memory, and before it is equipped. */
+  memory: ProjectMemory | undefined
   lastActivity: string | undefined
 
   #birth: AgentEventOf<'agent.spawned'> | undefined
@@ -104,6 +111,7 @@ export class Agent implements MailboxOwner {
   readonly #core: EngineCore
   readonly #identity: LogIdentity
   #pool: ResolvedPool | undefined
+  #isEquipped = false
   #request: { readonly model: string; readonly projection: RequestMessages } | undefined
   #apiDurationMs = 0
   #late = 0
@@ -127,6 +135,7 @@ export class Agent implements MailboxOwner {
     this.parent = parent
     this.logPath = logPath
     this.#snapshots = snapshots
+    this.servers = new AgentServers(this, core.tools)
     this.#identity = {
       sessionId: session.id,
       agentId: id,
@@ -218,6 +227,36 @@ export class Agent implements MailboxOwner {
   get pool(): ResolvedPool {
     this.#pool ??= poolOf(this.#core, this)
     return this.#pool
+  }
+
+  /**
+   * Gets what the agent works with and a process has to begin with: MCP servers and its memory. At once when it has
+   * neither, or has them already. Rejects with the reason of the signal, which is only asked for when there is something to wait for.
+   */
+  equip(signal: () => AbortSignal): Promise<void> | undefined {
+    const { definition, servers } = this
+    if (this.#isEquipped || (definition?.memory === undefined && !servers.isWanted)) return undefined
+    return this.#equip(signal())
+  }
+
+  async #equip(signal: AbortSignal): Promise<void> {
+    const { definition, servers } = this
+    if (servers.isWanted) await servers.open(signal)
+    if (definition?.memory !== undefined) {
+      this.memory = await this.#core.project?.memory(definition.memory, definition.agentType)
+    }
+    this.#isEquipped = true
+  }
+
+  /** Lets go of it: what it brought along is gone when this resolves. */
+  async unequip(): Promise<void> {
+    this.#isEquipped = false
+    await this.servers.close()
+  }
+
+  /** Folders besides its working directory that it may write in: its memory. */
+  get writableRoots(): readonly string[] {
+    return this.memory?.writableRoot === undefined ? [] : [this.memory.writableRoot]
   }
 
   /** The working directory that all its tools use. */
@@ -347,6 +386,7 @@ export class Agent implements MailboxOwner {
     this.#actor?.stop()
     this.#rejectWaiters(reason)
     await this.scope.settled()
+    await this.unequip()
     this.deltas$.complete()
     this.phase$.complete()
   }

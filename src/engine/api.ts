@@ -5,13 +5,16 @@
 import type { Observable } from 'rxjs'
 import type { ActorOptions, AnyActorLogic } from 'xstate'
 import type { AgentDefinition } from '../definitions/agent-definition.ts'
+import type { Features } from '../definitions/features.ts'
 import type { Limits } from '../definitions/limits.ts'
+import type { McpServerConfig } from '../definitions/mcp-server-config.ts'
 import type { PermissionMode } from '../definitions/permission-mode.ts'
 import type { Clock } from '../effects/clock.ts'
 import type { Ids } from '../effects/ids.ts'
 import type { Model, ModelDelta } from '../effects/model/model.ts'
 import type { RetryPolicy } from '../effects/model/retrying.ts'
 import type { ProcessRunner } from '../effects/process/process-runner.ts'
+import type { Project } from '../effects/project/project.ts'
 import type { Tool } from '../effects/tools/tool.ts'
 import type { Durability, Storage } from '../journal/storage.ts'
 import type { Phase } from '../machines/agent/accepts.ts'
@@ -43,8 +46,17 @@ export interface EngineOptions {
   readonly systemPrompt?: string
   /** Added at the end of the root agent's system prompt. */
   readonly appendSystemPrompt?: string
-  /** Kinds of agents. Default: the built-in ones. */
+  /** Kinds of agents. Default: those of `project`, else the built-in ones. */
   readonly definitions?: readonly AgentDefinition[]
+  /**
+   * What the person and the project bring along, from `openProject`: agent files, skills, CLAUDE.md, memories, MCP
+   * servers. Default: nothing is read. The engine does not close it.
+   */
+  readonly project?: Project
+  /** MCP servers that all agents share, by name. Default: those of `project`. */
+  readonly mcpServers?: Readonly<Record<string, McpServerConfig>>
+  /** What is switched on. Default: what the environment says, else the defaults. */
+  readonly features?: Partial<Features>
   /** Tools besides `Agent`. Default: Read, Write, Edit, Glob, Grep, Bash. */
   readonly tools?: readonly Tool[]
   /**

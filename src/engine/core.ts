@@ -3,13 +3,16 @@
  */
 import type { InspectionEvent } from 'xstate'
 import type { AgentDefinition } from '../definitions/agent-definition.ts'
+import type { Features } from '../definitions/features.ts'
 import type { Limits } from '../definitions/limits.ts'
 import type { PermissionMode } from '../definitions/permission-mode.ts'
 import type { PermissionRule } from '../definitions/permissions/rule.ts'
 import type { Clock } from '../effects/clock.ts'
 import type { Ids } from '../effects/ids.ts'
+import type { OpenLink } from '../effects/mcp/server-link.ts'
 import type { Model } from '../effects/model/model.ts'
 import type { ProcessRunner } from '../effects/process/process-runner.ts'
+import type { Project, ProjectMcpServer } from '../effects/project/project.ts'
 import type { ToolTable } from '../effects/tools/tool-table.ts'
 import type { LockInfo } from '../journal/session-lock.ts'
 import type { Storage } from '../journal/storage.ts'
@@ -28,7 +31,16 @@ export interface EngineCore {
   readonly model: Model
   readonly maxTokens: number
   readonly tools: ToolTable
+  /** The definitions of this moment: the same array until they change. */
   readonly definitions: readonly AgentDefinition[]
+  /** What the person and the project bring along. */
+  readonly project: Project | undefined
+  readonly features: Features
+  /** MCP servers that all agents share. */
+  readonly mcpServers: readonly ProjectMcpServer[]
+  /** Variables that no command and no server inherits. */
+  readonly withheldEnv: readonly string[]
+  readonly openMcpLink: OpenLink | undefined
   readonly root: RootOptions
   readonly limits: Limits
   /** Events between two snapshots of a log. */

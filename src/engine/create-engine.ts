@@ -6,6 +6,7 @@ import { Subject } from 'rxjs'
 import { BUILT_IN_DEFINITIONS } from '../definitions/built-in/index.ts'
 import { didYouMean } from '../definitions/closest-name.ts'
 import type { Diagnostic } from '../definitions/diagnostic.ts'
+import { readFeatures } from '../definitions/features.ts'
 import { DEFAULT_LIMITS } from '../definitions/limits.ts'
 import { MODEL_ALIASES, resolveModelId } from '../definitions/model-aliases.ts'
 import { modeDiagnostic } from '../definitions/permissions/modes.ts'
@@ -18,6 +19,8 @@ import { newSessionId, systemIds } from '../effects/ids.ts'
 import { createProviderGate } from '../effects/model/gate.ts'
 import { withRetries } from '../effects/model/retrying.ts'
 import { createLocalProcessRunner } from '../effects/process/local-process-runner.ts'
+import { skillTool } from '../effects/tools/skill.ts'
+import type { Tool } from '../effects/tools/tool.ts'
 import { createToolTable, standardTools } from '../effects/tools/tool-table.ts'
 import { createFileStorage } from '../journal/file-storage.ts'
 import type { AgentEventOf } from '../machines/agent/events.ts'
@@ -41,6 +44,7 @@ import type {
 import { branchBirth, GO_ON_FROM_HERE, shareForBranch } from './branch.ts'
 import type { EngineCore } from './core.ts'
 import { effectLogic } from './effect-logic.ts'
+import { checkReport } from './effects/check-report.ts'
 import { drain } from './effects/drain.ts'
 import { prepare } from './effects/prepare.ts'
 import { requestModel } from './effects/request-model.ts'
@@ -241,17 +245,27 @@ function createCore(options: EngineOptions, emit: (event: EngineEvent) => void):
   const gate = createProviderGate({ clock, random: ids.random })
   const agents = new Map<AgentId, Agent>()
   const diagnose: EngineCore['diagnose'] = (code, message) => emit({ kind: 'diagnostic', code, message })
-  const inspect = options.inspect
+  const { inspect, project } = options
+  const withheldEnv = options.withheldEnv ?? SECRETS
   const core: EngineCore = {
     storage: options.storage ?? createFileStorage({ durability: options.durability ?? 'write' }),
     clock,
     ids,
-    processes:
-      options.processes ?? createLocalProcessRunner({ clock, withheldEnv: options.withheldEnv ?? SECRETS }),
+    processes: options.processes ?? createLocalProcessRunner({ clock, withheldEnv }),
     model: withRetries(options.model, { gate, clock, random: ids.random, options: options.retries ?? {} }),
     maxTokens: options.maxTokens ?? 32_000,
-    tools: createToolTable([...(options.tools ?? standardTools()), DELEGATION_TOOL]),
-    definitions: options.definitions ?? BUILT_IN_DEFINITIONS,
+    tools: createToolTable(toolsOf(options)),
+    get definitions() {
+      return options.definitions ?? project?.agents.activeAgents ?? BUILT_IN_DEFINITIONS
+    },
+    project,
+    features: readFeatures(process.env, options.features).features,
+    mcpServers:
+      options.mcpServers === undefined
+        ? (project?.mcpServers ?? [])
+        : Object.entries(options.mcpServers).map(([name, config]) => ({ name, config, from: 'the host' })),
+    withheldEnv,
+    openMcpLink: undefined,
     root: {
       modelId: options.modelId ?? 'sonnet',
       mode: options.permissions?.mode ?? 'default',
@@ -274,13 +288,19 @@ function createCore(options: EngineOptions, emit: (event: EngineEvent) => void):
   }
   const machine: RunMachine = agentMachine.provide({
     actors: {
-      prepare: effectLogic('prepare', agents, prepare),
+      prepare: effectLogic('prepare', agents, prepare(core)),
       requestModel: effectLogic('requestModel', agents, requestModel(core)),
       runCall: effectLogic('runCall', agents, runCall(core)),
+      checkReport: effectLogic('checkReport', agents, checkReport(core)),
       drain: effectLogic('drain', agents, drain(core)),
     },
   })
   return core
+}
+
+/** The tools of all agents, before their pools choose. */
+function toolsOf({ tools = standardTools(), project }: EngineOptions): readonly Tool[] {
+  return [...tools, ...(project === undefined ? [] : [skillTool(() => project.skills)]), DELEGATION_TOOL]
 }
 
 function parsedRules({ permissions }: EngineOptions) {
@@ -303,7 +323,14 @@ function shortcomingsOf(options: EngineOptions): readonly Diagnostic[] {
   const mode = modeDiagnostic(options.permissions?.mode ?? 'default')
   const known = [...KNOWN_TOOL_NAMES, ...(options.tools ?? []).map(({ name }) => name)]
   const mistyped = [...allow.rules, ...deny.rules].flatMap((rule) => mistypedTool(rule, known))
-  return [...allow.diagnostics, ...deny.diagnostics, ...mistyped, ...(mode === undefined ? [] : [mode])]
+  const { diagnostics } = readFeatures(process.env, options.features)
+  return [
+    ...allow.diagnostics,
+    ...deny.diagnostics,
+    ...mistyped,
+    ...(mode === undefined ? [] : [mode]),
+    ...diagnostics,
+  ]
 }
 
 /** A rule for a tool that does not exist protects nothing and allows nothing: nearly always a slip. */

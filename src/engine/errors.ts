@@ -1,8 +1,10 @@
 /**
  * Errors of the engine: few classes, each a way to react, each with a `code` that `docs/errors.md` explains.
  */
+import type { ContextDiagnosticCode } from '../definitions/context/context-diagnostic.ts'
 import type { DiagnosticCode } from '../definitions/diagnostic.ts'
 import type { SpawnRefusal } from '../definitions/routing.ts'
+import type { McpDiagnosticCode } from '../effects/mcp/diagnostic.ts'
 import type { BaseErrorCode } from '../journal/replay/base.ts'
 import type { StorageErrorCode } from '../journal/storage.ts'
 import type { Fault } from '../machines/agent/events.ts'
@@ -32,6 +34,8 @@ export type EngineErrorCode =
 /** What an engine says besides facts: what it could not honour, of definitions and options or in itself. */
 export type EngineDiagnosticCode =
   | DiagnosticCode
+  | ContextDiagnosticCode
+  | McpDiagnosticCode
   | 'blob-restored'
   | 'inspector-failed'
   | 'inspector-slow'

@@ -15,7 +15,14 @@ import { callIdsOf } from '../journal/projections/conversation.ts'
 import type { ModelUsage } from '../journal/projections/usage.ts'
 import { addModelUsage } from '../journal/projections/usage.ts'
 import type { AgentEventOf, Recorded } from '../machines/agent/events.ts'
-import { AgentEnded, AgentPrepared, CallStarted, ProcessStarted, SeenFile } from '../machines/agent/events.ts'
+import {
+  AgentEnded,
+  AgentPrepared,
+  CallStarted,
+  ProcessStarted,
+  SeenFile,
+  ServerStarted,
+} from '../machines/agent/events.ts'
 import type { ToolUseBlock } from '../machines/agent/messages.ts'
 import { isToolUse, textOf, Usage } from '../machines/agent/messages.ts'
 import { AgentId, BlobHash, CallId } from '../machines/ids.ts'
@@ -62,6 +69,8 @@ const DigestValueSchema = z.strictObject({
   lastReply: ReplyPlace.optional(),
   report: ReplyPlace.optional(),
   stopReason: z.string().optional(),
+  /** Processes of MCP servers that were started and may still run. */
+  servers: z.array(ServerStarted).optional(),
   /** What the conversation was last told of things that change, by what they are about. */
   told: z.record(z.string(), BlobHash).optional(),
 })
@@ -100,6 +109,7 @@ export class LogDigest {
   #report: Placed | undefined
   #stopReason: string | undefined
   #told: Readonly<Record<string, BlobHash>> = {}
+  #servers: readonly AgentEventOf<'server.started'>[] = []
 
   /** The digest that {@link value} was taken of. */
   static from(value: DigestValue, replies: ReadReplies): LogDigest {
@@ -123,6 +133,7 @@ export class LogDigest {
     digest.#report = value.report && { place: value.report, event: replies.report }
     digest.#stopReason = value.stopReason
     digest.#told = value.told ?? {}
+    digest.#servers = value.servers ?? []
     return digest
   }
 
@@ -159,6 +170,9 @@ export class LogDigest {
         break
       case 'call.ended':
         this.#pushCallEnd(event)
+        break
+      case 'server.started':
+        this.#servers = [...this.#servers, event]
         break
       case 'message.added':
         if (event.state !== undefined) this.#told = { ...this.#told, [event.about]: event.state }
@@ -264,6 +278,11 @@ export class LogDigest {
     return this.#report?.event === undefined ? '' : textOf(this.#report.event.reply.content)
   }
 
+  /** MCP servers that were started; a root's may be those of its session, which outlive its runs. */
+  get servers(): readonly AgentEventOf<'server.started'>[] {
+    return this.#servers
+  }
+
   /** What the conversation was last told about something that changes: the blob with all of it. */
   told(about: string): BlobHash | undefined {
     return this.#told[about]
@@ -295,6 +314,7 @@ export class LogDigest {
       ...(this.#report !== undefined && { report: this.#report.place }),
       ...(this.#stopReason !== undefined && { stopReason: this.#stopReason }),
       ...(Object.keys(this.#told).length > 0 && { told: this.#told }),
+      ...(this.#servers.length > 0 && { servers: [...this.#servers] }),
     }
   }
 }

@@ -70,7 +70,7 @@ async function bringBack(core: EngineCore, session: Session, options: ResumeOpti
     (await core.storage.list(session.paths.subagents)).filter((name) => name.endsWith('.jsonl')).length,
   )
   const unfinished = tree.filter(({ read }) => isActive(read.state.run))
-  const survivors = await endSurvivors(core, unfinished)
+  const survivors = await endSurvivors(core, session, tree, unfinished)
   for (const loaded of tree) {
     const { agent, read, fate } = loaded
     const changed = fate === 'orphan' ? [] : await session.definitions.recall(agent.birth.plan)
@@ -180,16 +180,29 @@ function childrenToOpen(parent: Loaded): { readonly id: AgentId; readonly fate: 
 }
 
 /** Ends what still runs of the dead engine, before anything is repaired or repeated. */
-async function endSurvivors(core: EngineCore, unfinished: readonly Loaded[]): Promise<number> {
-  if (unfinished.length === 0) return 0
+async function endSurvivors(
+  core: EngineCore,
+  session: Session,
+  tree: readonly Loaded[],
+  unfinished: readonly Loaded[],
+): Promise<number> {
+  const servers: RecordedProcess[] = tree.flatMap(({ agent }) =>
+    agent.digest.servers.map(({ server, pid, startTime }) => ({
+      mark: `${agent.id}/mcp:${server}`,
+      pid,
+      startTime,
+    })),
+  )
+  if (unfinished.length === 0 && servers.length === 0) return 0
   const recorded: RecordedProcess[] = unfinished.flatMap(({ agent }) =>
     agent.ledger.open.flatMap(({ started, processes }) =>
       processes.map(({ pid, startTime }) => ({ mark: `${agent.id}/${started.callId}`, pid, startTime })),
     ),
   )
   return core.processes.endSurvivors(
-    recorded,
-    unfinished.map(({ agent }) => agent.id),
+    [...recorded, ...servers],
+    // The servers that all agents share carry the session's id.
+    [...unfinished.map(({ agent }) => agent.id), session.id],
   )
 }
 

@@ -5,6 +5,7 @@ import type { Ceiling, PermissionPolicy, PermissionRequest } from '../definition
 import { ceilingOf, decide } from '../definitions/permissions/decide.ts'
 import { refusalMessage } from '../definitions/permissions/refusal-message.ts'
 import { specifierKind } from '../definitions/permissions/rule.ts'
+import { isMcpTool } from '../definitions/tool-names.ts'
 import type { Place } from '../effects/tools/confinement.ts'
 import { isInside, placePath } from '../effects/tools/confinement.ts'
 import type { Tool } from '../effects/tools/tool.ts'
@@ -39,17 +40,20 @@ async function requestOf(agent: Agent, tool: Tool, input: unknown): Promise<Perm
   const written = tool.ruleSubject?.(input)
   const path = writesPath ?? (isPath ? written : undefined)
   const place = path === undefined ? undefined : await placeOf(cwd, path)
+  const isInMemory = place !== undefined && agent.writableRoots.some((root) => isInside(root, place.real))
   const subject = isPath ? (place?.named ?? written) : written
   return {
     toolName: tool.name,
     cwd,
     home: homedir(),
-    isReadOnly: tool.isReadOnly(input),
+    // What a server says of its own tools approves nothing.
+    isReadOnly: tool.isReadOnly(input) && !isMcpTool(tool.name),
     isInsideCwd:
       path === undefined ||
       (place !== undefined &&
         isInside(cwd, place.real) &&
         !(writesPath !== undefined && (isProtected(cwd, place.named) || isProtected(cwd, place.real)))),
+    ...(isInMemory && { isInMemory }),
     ...(subject !== undefined && { subject }),
     ...(writesPath !== undefined && { writesPath }),
     ...(place !== undefined && { resolvedPath: place.real }),

@@ -1,10 +1,10 @@
 /** What an agent is asked with: its tools, and its system prompt. Equal agents get equal bytes. */
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { AGENT_TOOL_NAME, agentListing } from '../definitions/agent-tool.ts'
+import { AGENT_TOOL_NAME } from '../definitions/agent-tool.ts'
 import { MAIN_PROMPT } from '../definitions/built-in/main.ts'
-import type { SpawnSituation } from '../definitions/routing.ts'
-import { spawnableDefinitions } from '../definitions/routing.ts'
+import type { ReportSchema } from '../definitions/report-schema.ts'
+import { readReportSchema } from '../definitions/report-schema.ts'
 import { renderSystemPrompt } from '../definitions/system-prompt.ts'
 import type { ToolPool } from '../definitions/tool-pool.ts'
 import { resolveToolPool } from '../definitions/tool-pool.ts'
@@ -19,8 +19,9 @@ export type ResolvedPool = Extract<ToolPool, { kind: 'resolved' }>
 export function poolOf(core: EngineCore, agent: Agent): ResolvedPool {
   const { plan, depth } = agent.birth
   const definition = agent.definition ?? { agentType: plan.agentType }
+  const { table, ownTools } = agent.servers
   const pool = resolveToolPool(
-    core.tools.tools.map(({ name }) => name),
+    table.tools.map(({ name }) => name),
     definition,
     {
       isChild: agent.parent !== undefined,
@@ -28,6 +29,7 @@ export function poolOf(core: EngineCore, agent: Agent): ResolvedPool {
       mode: agent.mode,
       // A tool that can change something is left out of `plan` even if some of its calls would not.
       isReadOnlyTool: (name) => READ_ONLY_TOOLS.has(name),
+      ownMcpTools: ownTools,
     },
   )
   for (const { code, message } of pool.diagnostics) core.diagnose(code, message)
@@ -37,26 +39,33 @@ export function poolOf(core: EngineCore, agent: Agent): ResolvedPool {
 
 const READ_ONLY_TOOLS: ReadonlySet<string> = new Set(['Read', 'Glob', 'Grep', AGENT_TOOL_NAME])
 
-/** Prompt and tools of an agent, rendered. */
-export function render(core: EngineCore, agent: Agent, situation: SpawnSituation): Prepared {
+/** Prompt and tools of an agent, rendered. `memory` is the section that its memory makes. */
+export function render(core: EngineCore, agent: Agent, memory: string | undefined): Prepared {
   const { plan } = agent.birth
-  const offered = new Set(poolOf(core, agent).tools)
-  const tools = core.tools.definitions().filter(({ name }) => offered.has(name))
+  const offered = new Set(agent.pool.tools)
+  const tools = agent.servers.table.definitions().filter(({ name }) => offered.has(name))
   const isRoot = plan.agentType === ROOT_TYPE
   const base = isRoot ? (core.root.systemPrompt ?? MAIN_PROMPT) : (agent.definition ?? MAIN_PROMPT)
-  const append = [
-    offered.has(AGENT_TOOL_NAME) ? agentListing(spawnableDefinitions(situation)) : undefined,
-    isRoot ? core.root.appendSystemPrompt : undefined,
-  ]
   const system = renderSystemPrompt({
     base,
     cwd: agent.cwd,
+    tools: tools.map(({ name }) => name),
+    project: core.project?.facts,
     environment: { platform: process.platform, isGitRepo: isGitRepo(core.cwd) },
     model: plan.model.value,
-    append: append.filter((part) => part !== undefined).join('\n\n'),
+    memory,
+    reportSchema: reportSchemaOf(agent),
+    append: isRoot ? core.root.appendSystemPrompt : undefined,
     isChild: agent.parent !== undefined,
   })
   return { system, tools }
+}
+
+/** The schema that an agent's report must satisfy; undefined when there is none that can be checked. */
+export function reportSchemaOf(agent: Agent): ReportSchema | undefined {
+  const { definition } = agent
+  if (definition?.outputSchema === undefined) return undefined
+  return readReportSchema(definition.agentType, definition.outputSchema).schema
 }
 
 const isGitRepo = (cwd: string): boolean => existsSync(join(cwd, '.git'))

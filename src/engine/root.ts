@@ -6,6 +6,7 @@ import type { AgentId } from '../machines/ids.ts'
 import type { SpawnInput } from './api.ts'
 import type { EngineCore } from './core.ts'
 import { EngineError } from './errors.ts'
+import { loggedPlan } from './logged-plan.ts'
 import { VERSION } from './version.ts'
 
 /** Type of the root agent. No definition has it, so no call can ask for it. */
@@ -41,7 +42,7 @@ export function hostBirth(core: EngineCore, agentId: AgentId, input: SpawnInput)
     type: 'agent.spawned',
     agentId,
     depth: 0,
-    plan: { ...routed.plan, cwd: core.cwd },
+    plan: { ...loggedPlan(routed.plan, undefined), cwd: core.cwd },
     session: sessionFacts(core),
   }
 }

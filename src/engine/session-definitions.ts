@@ -30,7 +30,7 @@ export class SessionDefinitions {
 
   /** Stores the definition that is active under this name; its hash, durable. Undefined when there is none. */
   record(agentType: string): MaybePromise<BlobHash | undefined> {
-    const definition = this.#named(agentType)
+    const definition = this.named(agentType)
     if (definition === undefined) return undefined
     const known = this.#hashes.get(definition)
     if (known !== undefined) return known
@@ -45,13 +45,13 @@ export class SessionDefinitions {
 
   /** What an agent was started with. In logs that do not say, what its name means now. */
   of(plan: SpawnPlan): AgentDefinition | undefined {
-    return plan.definition === undefined ? this.#named(plan.agentType) : this.#byHash.get(plan.definition)
+    return plan.definition === undefined ? this.named(plan.agentType) : this.#byHash.get(plan.definition)
   }
 
   /** Reads the definition of an agent that comes from its log. Returns in what it is not the one of now, in words. */
   async recall({ agentType, definition: hash }: SpawnPlan): Promise<readonly string[]> {
     if (hash === undefined) return []
-    const current = this.#named(agentType)
+    const current = this.named(agentType)
     const isSame = current !== undefined && (await this.record(agentType)) === hash
     if (isSame) return []
     try {
@@ -69,7 +69,8 @@ export class SessionDefinitions {
     ]
   }
 
-  #named(agentType: string): AgentDefinition | undefined {
+  /** The definition that is active under this name now. */
+  named(agentType: string): AgentDefinition | undefined {
     return this.#current().find((definition) => definition.agentType === agentType)
   }
 }

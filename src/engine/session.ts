@@ -4,10 +4,13 @@
  * Owns: which agents are live, how they are born, brought back and let go.
  * Does not own: what an agent does (its machine and effects), when a session is opened (the engine).
  */
+import type { AgentDefinition } from '../definitions/agent-definition.ts'
 import type { AgentInput } from '../definitions/agent-tool.ts'
 import type { Limits } from '../definitions/limits.ts'
-import type { SpawnRefusal, SpawnSituation } from '../definitions/routing.ts'
-import { routeSpawn } from '../definitions/routing.ts'
+import type { McpServerFact } from '../definitions/mcp-requirement.ts'
+import type { SpawnPlan as RoutedPlan, SpawnRefusal, SpawnSituation } from '../definitions/routing.ts'
+import { routeSpawn, spawnableDefinitions } from '../definitions/routing.ts'
+import type { McpClients } from '../effects/mcp/mcp-clients.ts'
 import { writeAgentMeta } from '../journal/agent-meta.ts'
 import type { BlobStore } from '../journal/blob-store.ts'
 import { createBlobStore } from '../journal/blob-store.ts'
@@ -23,6 +26,7 @@ import type { EngineCore } from './core.ts'
 import { EngineError, messageOf } from './errors.ts'
 import { render } from './render.ts'
 import { SessionDefinitions } from './session-definitions.ts'
+import { openSessionMcp } from './session-mcp.ts'
 import { VERSION } from './version.ts'
 
 /** What a run is asked with, and the names of its blobs. */
@@ -53,6 +57,8 @@ export class Session {
   #root: Agent | undefined
   #spawns = 0
   #inspectionRootId: string | undefined
+  #mcp: McpClients | undefined
+  #openingMcp: Promise<McpClients> | undefined
 
   constructor(core: EngineCore, id: SessionId, paths: SessionPaths, lock: SessionLock) {
     this.#core = core
@@ -130,12 +136,17 @@ export class Session {
   route(
     caller: Agent,
     input: AgentInput,
-  ): { readonly kind: 'spawn'; readonly plan: SpawnPlan } | SpawnRefusal {
+  ): { readonly kind: 'spawn'; readonly plan: RoutedPlan } | SpawnRefusal {
     return routeSpawn(input, this.#situationOf(caller))
   }
 
+  /** The agents that a caller may start, as its models are told of them. */
+  spawnable(caller: Agent): readonly AgentDefinition[] {
+    return spawnableDefinitions(this.#situationOf(caller))
+  }
+
   #situationOf(caller: Agent): SpawnSituation {
-    const { limits, rules, definitions, resolveModelId } = this.#core
+    const { limits, rules, definitions, resolveModelId, features } = this.#core
     const { plan, depth } = caller.birth
     return {
       definitions,
@@ -151,7 +162,9 @@ export class Session {
         spawns: this.#spawns,
         denyRules: rules.deny,
         resolveModelId,
+        features,
       },
+      mcpServers: this.mcpFacts,
     }
   }
 
@@ -211,8 +224,11 @@ export class Session {
 
   // ── preparing ────────────────────────────────────────────────────────────────────────────────────────
 
-  /** Prompt and tools of an agent, rendered once per kind of agent and stored once per session. */
-  async prepare(agent: Agent): Promise<PreparedBlobs> {
+  /**
+   * Prompt and tools of an agent, rendered once per kind of agent and stored once per session. `memory`: the section
+   * of its prompt that no other agent has.
+   */
+  async prepare(agent: Agent, memory?: string): Promise<PreparedBlobs> {
     const { plan, depth } = agent.birth
     const key = JSON.stringify([
       plan.agentType,
@@ -221,10 +237,13 @@ export class Session {
       agent.mode,
       plan.cwd,
       depth,
+      memory,
+      // Servers come and go: two agents of a kind may have different tools.
+      agent.servers.table === this.#core.tools ? undefined : agent.pool.tools,
     ])
     const known = this.#prepared.get(key)
     if (known !== undefined) return known
-    const prepared = render(this.#core, agent, this.#situationOf(agent))
+    const prepared = render(this.#core, agent, memory)
     const toolsText = JSON.stringify(prepared.tools)
     const blobs: PreparedBlobs = {
       prepared,
@@ -233,6 +252,34 @@ export class Session {
     }
     this.#prepared.set(key, blobs)
     return blobs
+  }
+
+  // ── MCP servers ──────────────────────────────────────────────────────────────────────────────────────
+
+  /** The shared servers and those of single agents, once somebody has asked for them. */
+  get mcp(): McpClients | undefined {
+    return this.#mcp
+  }
+
+  /** Whether the person or the project has servers for all agents. */
+  get hasSharedServers(): boolean {
+    return this.#core.mcpServers.length > 0
+  }
+
+  /** The shared servers as decisions about spawns see them. */
+  get mcpFacts(): readonly McpServerFact[] {
+    return (
+      this.#mcp?.facts() ?? this.#core.mcpServers.map(({ name }) => ({ name, status: 'pending', tools: 0 }))
+    )
+  }
+
+  /** Loads what speaks to MCP servers, with the first agent that needs it. */
+  openMcp(): Promise<McpClients> {
+    this.#openingMcp ??= openSessionMcp(this.#core, this).then((mcp) => {
+      this.#mcp = mcp
+      return mcp
+    })
+    return this.#openingMcp
   }
 
   // ── endings ──────────────────────────────────────────────────────────────────────────────────────────
@@ -250,6 +297,7 @@ export class Session {
     await Promise.all(agents.map((agent) => agent.stop(reason)))
     for (const agent of agents) this.forget(agent.id)
     await Promise.all(this.#pending)
+    await (await this.#openingMcp?.catch(() => undefined))?.close()
     await this.#lock.release()
   }
 

@@ -42,7 +42,12 @@ function next(storage: Storage, replies: readonly ScriptedReply[], idsFrom = 1_0
 
 const texts = (request: ModelRequest | undefined): unknown =>
   request?.messages.map(({ content }) =>
-    typeof content === 'string' ? content : content.map((block) => block['text'] ?? block.type).join('|'),
+    typeof content === 'string'
+      ? content
+      : content
+          .map((block) => String(block['text'] ?? block.type))
+          .filter((text) => !text.startsWith('<system-reminder>'))
+          .join('|'),
   )
 
 const positionOf = async (storage: Storage, path: string, type: string, nth = 0): Promise<number> => {

@@ -8,7 +8,12 @@ class EffectScope extends Scope {
     body: (signal: AbortSignal, self: symbol) => Promise<void>,
     onFault: (error: unknown) => void,
   ): () => void {
-    return this.start(label, (abort, self) => body(abort.signal, self), async () => {}, onFault)
+    return this.start(
+      label,
+      (abort, self) => body(abort.signal, self),
+      async () => {},
+      onFault,
+    )
   }
 }
 

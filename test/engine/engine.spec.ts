@@ -62,6 +62,7 @@ describe('engine', () => {
       'agent.spawned',
       'run.started',
       'agent.prepared',
+      'message.added',
       'reply.received',
       'agent.ended',
     ])
@@ -476,7 +477,7 @@ describe('a log that cannot be written', () => {
       code: 'journal-full',
       message: expect.stringMatching(/could not be written/),
     })
-    expect(story(facts)).toEqual(['agent.spawned', 'run.started', 'agent.prepared'])
+    expect(story(facts)).toEqual(['agent.spawned', 'run.started', 'agent.prepared', 'message.added'])
     expect([...storage.files.values()].join('')).not.toContain('this cannot be recorded')
     await engine.close()
   })

@@ -1,5 +1,6 @@
 /** The fast reader: finds things in a code base, changes nothing. */
-import type { AgentDefinition } from '../agent-definition.ts'
+import type { AgentDefinition, ListingContext } from '../agent-definition.ts'
+import { NOTHING_THAT_EDITS } from './read-only-tools.ts'
 
 const PROMPT = `You find things in code bases, fast, and say exactly where they are. Another agent sent you and waits for your answer.
 
@@ -20,14 +21,22 @@ Your answer
 - Report what you saw in the files, and mark as a guess what you did not see. Quote lines only where the wording matters.
 - Write it as your message. Do not write it into a file.`
 
+/** When to send it. The line that it draws against looking oneself speaks of the tools that the caller has. */
+function whenToUse({ callerTools }: ListingContext): string {
+  const own = ['Glob', 'Grep', 'Read'].filter((name) => callerTools.includes(name))
+  const yourself =
+    own.length === 0 ? '' : ` For a known file or one sure search use ${own.join(' or ')} yourself.`
+  return `Searches and reads code fast, read-only. Choose it to find files, definitions, usages or the answer to "where" and "how does this work" when that may take more than a few searches; start several in one message for separate questions. Say how thorough to be: "quick", "normal" or "thorough". It answers with file:line and changes nothing, so not for edits, reviews or design.${yourself}`
+}
+
 /** Read-only search. */
 export const EXPLORE: AgentDefinition = {
   agentType: 'Explore',
-  whenToUse:
-    'Searches and reads code fast, read-only. Choose it to find files, definitions, usages or the answer to "where" and "how does this work" when that may take more than a few searches; start several in one message for separate questions. Say how thorough to be: "quick", "normal" or "thorough". It answers with file:line and changes nothing, so not for edits, reviews or design.',
+  whenToUse,
   getSystemPrompt: () => PROMPT,
-  disallowedTools: ['Agent', 'ExitPlanMode', 'Edit', 'Write', 'NotebookEdit'],
+  disallowedTools: NOTHING_THAT_EDITS,
   model: 'haiku',
+  omitClaudeMd: true,
   isOneShot: true,
   source: 'built-in',
 }

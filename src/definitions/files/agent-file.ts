@@ -35,6 +35,8 @@ export type AgentFile =
       /** `repaired`: its YAML could not be read, its known keys could. */
       readonly mode: 'strict' | 'repaired'
       readonly definition: AgentDefinition
+      /** Keys that mean nothing here, with their values as plain data. */
+      readonly unknownKeys: Readonly<Record<string, unknown>>
       readonly diagnostics: readonly FileDiagnostic[]
     }
   | { readonly kind: 'not-an-agent'; readonly file: string; readonly diagnostics: readonly FileDiagnostic[] }

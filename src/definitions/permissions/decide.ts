@@ -6,7 +6,8 @@
  *
  *   D1  A deny rule, own or of any ancestor, ends it.
  *   D2  `plan`, own or of any ancestor, lets nothing be changed, whatever is allowed by rule.
- *   D3  Then an allow rule lets it pass. Allow rules come from people and hosts, never from a model's text.
+ *   D3  Then an allow rule lets it pass. Allow rules come from people and hosts, never from a model's text. So does
+ *       the agent's own memory, which is there to be written.
  *   D4  Then the narrowest of the modes decides, own and ancestors'.
  *   D5  So more deny rules or ceilings never allow more, and the order of rules does not matter.
  */
@@ -21,6 +22,8 @@ export interface PermissionRequest extends CallFacts {
   readonly isReadOnly: boolean
   /** Every path that the call names lies in the working directory, symlinks followed. True when it names none. */
   readonly isInsideCwd: boolean
+  /** The one path that the call names lies in the agent's own memory, symlinks followed. */
+  readonly isInMemory?: boolean
 }
 
 /** What an ancestor imposes on all its descendants, read live at each decision. */
@@ -57,6 +60,7 @@ export function decide(request: PermissionRequest, policy: PermissionPolicy): Pe
     deniedByDefinition(request, policy) ??
     deniedByPlan(request, policy) ??
     allowedByRule(request, policy) ??
+    allowedInMemory(request) ??
     decidedByMode(request, policy)
   )
 }
@@ -111,6 +115,11 @@ function allowedByRule(request: PermissionRequest, policy: PermissionPolicy): Pe
     by: rule.text,
     reason: `the allow rule ${rule.text} (${rule.source}) permits it`,
   }
+}
+
+function allowedInMemory({ isInMemory }: PermissionRequest): PermissionDecision | undefined {
+  if (isInMemory !== true) return undefined
+  return { decision: 'allow', by: 'memory', reason: "it is in the agent's own memory" }
 }
 
 const WIDTH = { deny: 0, ask: 1, allow: 2 } as const

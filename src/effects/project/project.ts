@@ -1,5 +1,6 @@
 /** What the person and the project bring along, as the engine asks for it. */
 import type { MemoryScope, ProjectFacts } from '../../definitions/agent-definition.ts'
+import type { ContextDiagnostic } from '../../definitions/context/context-diagnostic.ts'
 import type { Skill } from '../../definitions/context/skill.ts'
 import type { AgentRegistry, FileDiagnostic } from '../../definitions/files/agent-file.ts'
 import type { McpServerConfig } from '../../definitions/mcp-server-config.ts'
@@ -8,7 +9,7 @@ import type { McpServerConfig } from '../../definitions/mcp-server-config.ts'
 export interface ProjectText {
   /** Empty when there is nothing to tell. */
   readonly text: string
-  readonly diagnostics: readonly FileDiagnostic[]
+  readonly diagnostics: readonly ContextDiagnostic[]
 }
 
 /** An agent's memory, ready for its prompt. */

@@ -9,11 +9,14 @@
  */
 import type { AgentInput } from '../../definitions/agent-tool.ts'
 import { agentResultContent, agentStructuredResult } from '../../definitions/report.ts'
+import type { SpawnPlan } from '../../definitions/spawn-situation.ts'
 import type { AgentEventOf } from '../../machines/agent/events.ts'
 import type { ToolUseBlock } from '../../machines/agent/messages.ts'
 import type { CallId } from '../../machines/ids.ts'
 import type { Agent, EndedRun } from '../agent.ts'
 import type { EngineCore } from '../core.ts'
+import { loggedPlan } from '../logged-plan.ts'
+import type { Session } from '../session.ts'
 import { ownResult } from '../tree-usage.ts'
 import { failedResult } from './results.ts'
 import type { Call } from './run-call.ts'
@@ -33,12 +36,21 @@ export async function delegate(core: EngineCore, call: Call, input: AgentInput):
   } else {
     const routed = session.route(agent, input)
     if (routed.kind === 'refused') return failedResult(callId, block.id, routed.message)
+    const { plan } = routed
     const agentId = core.ids.agentId()
     // In the directory before it is in the log: siblings that are routed meanwhile must count it.
     session.reserve(agent, agentId)
-    const recording = session.definitions.record(routed.plan.agentType)
+    if (plan.awaitMcp !== undefined) {
+      const missing = await awaitServers(session, plan, signal)
+      if (missing !== undefined) {
+        session.forget(agentId)
+        return failedResult(callId, block.id, missing)
+      }
+    }
+    const recording = session.definitions.record(plan.agentType)
     const definition = recording instanceof Promise ? await recording : recording
-    child = { agentId, plan: { ...routed.plan, ...(definition !== undefined && { definition }) } }
+    child = { agentId, plan: loggedPlan(plan, definition) }
+    for (const { code, message } of plan.notes ?? []) core.diagnose(code, message)
     const posted = await agent.post({ type: 'call.started', callId, child })
     if (posted === 'late') {
       session.forget(child.agentId)
@@ -52,6 +64,18 @@ export async function delegate(core: EngineCore, call: Call, input: AgentInput):
     prompt: input.prompt,
   })
   return delivered(agent, call, spawned, await endOf(spawned, agent, signal))
+}
+
+/** Waits for servers that a type cannot do without. What is missing, in words for the model; undefined: nothing. */
+async function awaitServers(
+  session: Session,
+  { agentType }: SpawnPlan,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  const mcp = await session.openMcp()
+  const requiredMcpServers = session.definitions.named(agentType)?.requiredMcpServers ?? []
+  const outcome = await mcp.waitFor({ agentType, requiredMcpServers }, signal)
+  return outcome.kind === 'missing' ? outcome.message : undefined
 }
 
 /**

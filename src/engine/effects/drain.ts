@@ -13,6 +13,7 @@ import { interruptedResult } from './results.ts'
 export function drain(core: EngineCore): Effect<EffectInput> {
   return async ({ agent, self }) => {
     await agent.scope.settled(self)
+    await agent.unequip()
     // A command can leave its process group; whatever it left carries the agent's mark.
     if (agent.hasRunProcesses) await core.processes.endSurvivors([], [agent.id])
     const context = agent.run?.snapshot.context

@@ -1,9 +1,29 @@
-/** Resolves what a run is asked with — prompt and tools — and stores both once per session. */
+/** Resolves what a run is asked with: servers, tools, prompt, and what the agent is told before its task. */
 import type { EffectInput } from '../../machines/agent/machine.ts'
+import type { EngineCore } from '../core.ts'
 import type { Effect } from '../effect-logic.ts'
+import { introduce, memorySection } from '../introduce.ts'
+import { reportSchemaOf } from '../render.ts'
 
-export const prepare: Effect<EffectInput> = async ({ agent }) => {
-  const { prepared, system, tools } = await agent.session.prepare(agent)
-  agent.prepared = prepared
-  return [{ type: 'agent.prepared', system, tools }]
+export function prepare(core: EngineCore): Effect<EffectInput> {
+  return async (context) => {
+    const { agent } = context
+    await agent.equip(() => context.signal)
+    const memory = memorySection(core, agent)
+    const { prepared, system, tools } = await agent.session.prepare(agent, memory)
+    agent.prepared = prepared
+    const hasSchema = reportSchemaOf(agent) !== undefined
+    const corrections = core.limits.reportNudges
+    // The root speaks to a person, who asks again if need be.
+    const looksAtReport = hasSchema || (agent.parent !== undefined && corrections > 0)
+    return [
+      ...(await introduce(core, agent)),
+      {
+        type: 'agent.prepared',
+        system,
+        tools,
+        ...(looksAtReport && { report: { hasSchema, corrections } }),
+      },
+    ]
+  }
 }

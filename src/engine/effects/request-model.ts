@@ -3,16 +3,20 @@
 import { checkedReply } from '../../effects/model/check-reply.ts'
 import { ModelError } from '../../effects/model/model.ts'
 import { collect } from '../../effects/model/reply-stream.ts'
+import type { ToolTable } from '../../effects/tools/tool-table.ts'
 import type { EffectInput } from '../../machines/agent/machine.ts'
 import type { Reply } from '../../machines/agent/messages.ts'
 import { isToolUse } from '../../machines/agent/messages.ts'
 import type { EngineCore } from '../core.ts'
 import type { Effect } from '../effect-logic.ts'
+import { hasNews, tellListings } from '../tell-listings.ts'
 
 export function requestModel(core: EngineCore): Effect<EffectInput> {
   return async ({ agent, signal }) => {
     const { prepared } = agent
     if (prepared === undefined) throw new Error('a request was made before the run was prepared')
+    await agent.equip(() => signal)
+    if (hasNews(core, agent)) await tellListings(core, agent)
     const model = agent.birth.plan.model.value
     const messages = await agent.requestMessages(model)
     signal.throwIfAborted()
@@ -40,7 +44,7 @@ export function requestModel(core: EngineCore): Effect<EffectInput> {
         {
           type: 'reply.received',
           reply,
-          concurrencySafe: concurrencyOf(core, reply),
+          concurrencySafe: concurrencyOf(agent.servers.table, reply),
           ...(requestId !== undefined && { requestId }),
         },
       ]
@@ -59,10 +63,10 @@ export function requestModel(core: EngineCore): Effect<EffectInput> {
 }
 
 /** For each block: may it run beside its neighbours? A call that cannot be understood runs nothing, so it may. */
-function concurrencyOf(core: EngineCore, reply: Reply): boolean[] {
+function concurrencyOf(tools: ToolTable, reply: Reply): boolean[] {
   return reply.content.map((block) => {
     if (!isToolUse(block)) return false
-    const parsed = core.tools.parseCall(block.name, block.input)
+    const parsed = tools.parseCall(block.name, block.input)
     try {
       return parsed.ok ? parsed.tool.isConcurrencySafe(parsed.input) : true
     } catch {

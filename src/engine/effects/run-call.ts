@@ -6,6 +6,7 @@
  *   C2  A call that was started and has no result follows its tool's resume rule; nothing else is repeated.
  *   C3  Every way out is a result: refused, failed and interrupted calls too.
  */
+import { envelope } from '../../definitions/context/envelope.ts'
 import { unparsedInput } from '../../effects/model/accumulate-reply.ts'
 import type { Intent, Tool, ToolContext, ToolOutput } from '../../effects/tools/tool.ts'
 import { ToolRefusal } from '../../effects/tools/tool-refusal.ts'
@@ -46,16 +47,27 @@ export function runCall(core: EngineCore): Effect<CallInput> {
       const name = agent.run?.snapshot.context.calls.find((call) => call.callId === callId)?.name ?? 'tool'
       return [interruptedResult(callId, callId, name, started !== undefined)]
     }
+    await agent.equip(() => signal)
     const call: Call = { agent, callId, block, signal, started }
     try {
-      return [await resultOf(core, call)]
+      return [reminded(agent, await resultOf(core, call))]
     } catch (error) {
       // Nothing of it is the tool's: the engine suspends, the log is gone, or the call was aborted.
       if (error instanceof Suspended || EngineError.is(error) || signal.aborted) throw error
       // A tool's own `isReadOnly`, `ruleSubject` and the like are a host's code, too (C3).
-      return [failedResult(callId, block.id, `${block.name} failed: ${messageOf(error)}`)]
+      return [reminded(agent, failedResult(callId, block.id, `${block.name} failed: ${messageOf(error)}`))]
     }
   }
+}
+
+/** The result with what the definition wants said after each of them. */
+function reminded(agent: Agent, ended: CallEnded): CallEnded {
+  const reminder = agent.definition?.criticalSystemReminder
+  if (reminder === undefined) return ended
+  const { content = '' } = ended.result
+  const said = typeof content === 'string' ? [{ type: 'text', text: content }] : content
+  const text = envelope('system-reminder', reminder)
+  return { ...ended, result: { ...ended.result, content: [...said, { type: 'text', text }] } }
 }
 
 async function resultOf(core: EngineCore, call: Call): Promise<CallEnded> {
@@ -75,7 +87,7 @@ async function resultOf(core: EngineCore, call: Call): Promise<CallEnded> {
       `The input of this ${block.name} call is not a JSON object, so it was not run. It began: ${unparsed.slice(0, 200)}`,
     )
   }
-  const parsed = core.tools.parseCall(block.name, block.input)
+  const parsed = agent.servers.table.parseCall(block.name, block.input)
   // After a restart with other tools: what was started may have run, whoever can be asked about it now.
   if (started !== undefined && (!parsed.ok || parsed.tool.resume === 'interrupt')) {
     return interruptedResult(callId, block.id, block.name, true)
@@ -151,6 +163,7 @@ function contextOf(
         }),
     },
     seen: agent.seen,
+    ...(agent.writableRoots.length > 0 && { writableRoots: agent.writableRoots }),
     ...(mayRead !== undefined && { mayRead }),
     intent: undefined,
     isRepeat: started !== undefined,

@@ -17,6 +17,7 @@ import { diffLogs } from '../../journal/replay/diff.ts'
 import { meaningOfRequest } from '../../journal/replay/meaning.ts'
 import type { Storage } from '../../journal/storage.ts'
 import type { AgentEventOf } from '../../machines/agent/events.ts'
+import type { RequestMessage } from '../../machines/agent/messages.ts'
 import type { AgentId, CallId } from '../../machines/ids.ts'
 import type { Engine, EngineEvent, Run } from '../api.ts'
 import { GO_ON_FROM_HERE } from '../branch.ts'
@@ -72,7 +73,7 @@ export async function rerun(storage: Storage, rootLog: string, options: RerunOpt
     model: createCassetteModel(
       [...tape.values()].map(({ reel }) => reel),
       {
-        meaning: meaningOfRequest,
+        meaning: (messages) => meaningOfRequest(player.withoutAdded(messages)),
         atEnd: 'wait',
         onDifference: (complaint) => complaints.push(complaint),
         onRequest: player.stir,
@@ -85,7 +86,8 @@ export async function rerun(storage: Storage, rootLog: string, options: RerunOpt
     tools: options.liveTools === true ? tools.map(player.watched) : played,
     ...(options.definitions !== undefined && { definitions: options.definitions }),
     ...(options.cwd !== undefined && { cwd: options.cwd }),
-    ...(isLimits(session?.['limits']) && { limits: session['limits'] }),
+    // Sessions that do not speak of nudges had none.
+    limits: { reportNudges: 0, ...(isLimits(session?.['limits']) && session['limits']) },
     home: HOME,
     storage: readThrough(memory, storage, player.reading),
     retries: { maxRetries: 0 },
@@ -179,6 +181,8 @@ class Player {
   readonly #replies = new Map<AgentId, number>()
   readonly #runs = new Map<AgentId, number>()
   readonly #killed = new Set<string>()
+  /** What the engine told its agents beside prompts and results. */
+  readonly #added = new Set<unknown>()
   readonly #root: TapeAgent
   #stirs = 0
   #busy = 0
@@ -238,6 +242,9 @@ class Player {
       case 'run.started':
         this.#runs.set(agentId, event.run)
         return
+      case 'message.added':
+        this.#added.add(event.content)
+        return
       case 'agent.ended':
         this.#runs.delete(agentId)
         return
@@ -257,6 +264,15 @@ class Player {
       }
       default:
     }
+  }
+
+  /** The messages of a request without what the engine added. */
+  withoutAdded(messages: readonly RequestMessage[]): readonly RequestMessage[] {
+    return messages.map((message) => {
+      const { content } = message
+      if (message.role !== 'user' || typeof content === 'string') return message
+      return { ...message, content: content.filter((block) => !this.#added.has(block['text'])) }
+    })
   }
 
   /** Resolves when nothing has happened for a while. */

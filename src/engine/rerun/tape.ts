@@ -95,7 +95,8 @@ async function readAgent(storage: Storage, path: string): Promise<TapeAgent | un
     } else if (event.type === 'agent.faulted') isEnding = true
     else if (event.type === 'call.started') note(event.callId, { child: event.child?.agentId })
     else if (event.type === 'call.ended') note(event.callId, { ended: event, isCutOff: isEnding })
-    conversation.push(recorded)
+    // What an engine adds is its own affair: this one adds what it knows, and a request is compared without either.
+    if (event.type !== 'message.added') conversation.push(recorded)
   }
   return {
     agentId,

@@ -1,0 +1,151 @@
+/**
+ * The keys and values of frontmatter: by YAML where it is YAML, else line by line.
+ *
+ * F1. Both ways give the same kind of answer, so that one table of fields serves them.
+ * F2. Line by line, the lines of each key are still read as YAML of their own first: one bad value does not spoil
+ *     the others.
+ */
+import { FIELD_KINDS, type FieldName, fieldOfKey } from './field-names.ts'
+import { isRecord } from './plain-data.ts'
+import { readYaml, type Yaml } from './read-yaml.ts'
+import { listEntries, proseText, textWithHash, wordText } from './segment-text.ts'
+import { lineSegments, type Segment, yamlSegments } from './segments.ts'
+
+/** The value of a key whose lines could not be read. */
+export const UNREADABLE: unique symbol = Symbol('unreadable')
+
+/** A key with its value. */
+export interface RawField {
+  /** As written. */
+  readonly key: string
+  /** What it means; undefined: unknown. */
+  readonly field: FieldName | undefined
+  /** Plain data, or `UNREADABLE`. */
+  readonly value: unknown
+  /** YAML reads the value otherwise, or not at all. */
+  readonly isAsText: boolean
+  /** Where it stands; undefined where that is not known, as in JSON. */
+  readonly segment: Segment | undefined
+}
+
+/** Reading as YAML has a price for each text, however short: no agent has more keys than this. */
+const MOST_READ_ALONE = 100
+
+/** What frontmatter says. */
+export type Frontmatter =
+  | { readonly mode: 'strict'; readonly fields: readonly RawField[] }
+  | {
+      readonly mode: 'repaired'
+      readonly fields: readonly RawField[]
+      /** Why it is not YAML. */
+      readonly reason: string
+      readonly line: number
+      readonly column: number
+    }
+
+/** Reads the lines between the fences. Never throws. */
+export function readFrontmatter(lines: readonly string[], firstLine: number): Frontmatter {
+  const yaml = readMapping(lines)
+  if (yaml.kind === 'read') {
+    const { value } = yaml
+    const keys = Object.keys(value)
+    const segments = yamlSegments(lines, firstLine, new Set(keys))
+    return { mode: 'strict', fields: keys.map((key) => asMeant(key, value[key], segments.get(key))) }
+  }
+  const { reason, line, column } = yaml
+  return {
+    mode: 'repaired',
+    fields: lineSegments(lines, firstLine).map((segment, index) =>
+      index < MOST_READ_ALONE ? fromLines(segment) : fromText(segment),
+    ),
+    reason,
+    line: firstLine + Math.min((line ?? 1) - 1, Math.max(0, lines.length - 1)),
+    column: column ?? 1,
+  }
+}
+
+type Mapping =
+  | { readonly kind: 'read'; readonly value: Readonly<Record<string, unknown>> }
+  | Extract<Yaml, { kind: 'broken' }>
+
+function readMapping(lines: readonly string[]): Mapping {
+  const yaml = readYaml(lines.join('\n'))
+  if (yaml.kind === 'broken') return yaml
+  const { value } = yaml
+  if (!isRecord(value)) return { kind: 'broken', reason: 'it has no keys' }
+  if (lines.find((line) => line.trim() !== '')?.startsWith('{')) return { kind: 'read', value }
+  // The reader goes on behind a closing quote and finds keys there: `"Use "it" when: asked"` has two for it.
+  const heads = new Set(lines.flatMap(lineHeads))
+  const stray = Object.keys(value).find((key) => !heads.has(key))
+  if (stray === undefined) return { kind: 'read', value }
+  const line = lines.findIndex((text) => text.includes(stray)) + 1
+  return { kind: 'broken', reason: 'text stands behind a closing quote', ...(line > 0 && { line }) }
+}
+
+/** What may be the key of a line. */
+function lineHeads(line: string): readonly string[] {
+  const trimmed = line.trim()
+  return [trimmed.indexOf(':'), trimmed.search(/:(?:\s|$)/)]
+    .map((end) => trimmed.slice(0, Math.max(0, end)).trim())
+    .map((head) => (/^(["']).*\1$/.test(head) ? head.slice(1, -1) : head))
+}
+
+/** A value that YAML gave, or its text where YAML took that for something else. */
+function asMeant(key: string, value: unknown, segment: Segment | undefined): RawField {
+  const field = fieldOfKey(key)
+  const given: RawField = { key, field, value, isAsText: false, segment }
+  if (field === undefined || segment === undefined) return given
+  const asText = (text: string | undefined): RawField =>
+    text === undefined || text === '' ? given : { ...given, value: text, isAsText: true }
+  switch (FIELD_KINDS[field]) {
+    case 'prose': {
+      const whole = textWithHash(segment)
+      if (whole !== undefined) return asText(whole)
+      return typeof value === 'string' || value === null ? given : asText(proseText(segment))
+    }
+    case 'word': {
+      const written = segment.lines[0]?.trim() ?? ''
+      // A colour that is no comment.
+      if (value === null) return /^#\w/.test(written) ? asText(written.split(/\s/)[0]) : given
+      // A name that is no number and no date.
+      const isPlain = typeof value !== 'object' && /^[^"'|>&*!]/.test(written)
+      return isPlain ? { ...given, value: wordText(segment) ?? value } : given
+    }
+    case 'list':
+      // `- Bash(git log: *)` is a mapping to YAML.
+      return Array.isArray(value) && value.some(isRecord)
+        ? { ...given, value: listEntries(segment) ?? value, isAsText: true }
+        : given
+    case 'nested':
+      return given
+  }
+}
+
+function fromLines(segment: Segment): RawField {
+  const { key } = segment
+  const yaml = readYaml(segment.written.join('\n'))
+  if (yaml.kind === 'read' && isRecord(yaml.value) && Object.keys(yaml.value).length === 1) {
+    const [[written, value] = [key, undefined]] = Object.entries(yaml.value)
+    if (written === key) return asMeant(key, value, segment)
+  }
+  return fromText(segment)
+}
+
+function fromText(segment: Segment): RawField {
+  const { key } = segment
+  const field = fieldOfKey(key)
+  return { key, field, value: linesValue(field, segment), isAsText: true, segment }
+}
+
+function linesValue(field: FieldName | undefined, segment: Segment): unknown {
+  switch (field === undefined ? 'prose' : FIELD_KINDS[field]) {
+    case 'prose':
+      return proseText(segment)
+    case 'word':
+      return wordText(segment) ?? UNREADABLE
+    case 'list':
+      return listEntries(segment) ?? UNREADABLE
+    case 'nested':
+      return UNREADABLE
+  }
+}

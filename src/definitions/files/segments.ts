@@ -1,0 +1,100 @@
+/**
+ * The lines of frontmatter, sorted by the key they belong to.
+ *
+ * For frontmatter that YAML reads they only give places and the text of a value as written. For the rest they are
+ * all there is: see `lineSegments` for what begins and ends a value.
+ */
+import { FIELD_KINDS, fieldOfKey, RESTRICTING_FIELDS } from './field-names.ts'
+import { indentOf, type KeyLine, readKeyLine } from './key-line.ts'
+
+/** A key with the lines of its value. */
+export interface Segment {
+  readonly key: string
+  /** Of the key, in the file, from 1. */
+  readonly line: number
+  readonly column: number
+  /** The value: what stands behind the colon, then the lines below, as they are. */
+  readonly lines: readonly string[]
+  /** The whole, with the key: YAML of its own where the file is not. */
+  readonly written: readonly string[]
+}
+
+/** Segments of frontmatter that YAML reads: its top-level keys begin lines of the same indent. */
+export function yamlSegments(
+  lines: readonly string[],
+  firstLine: number,
+  keys: ReadonlySet<string>,
+): ReadonlyMap<string, Segment> {
+  let indent: number | undefined
+  const segments = segmentsBy(lines, firstLine, (found) => {
+    indent ??= found.indent
+    return found.isSpaced && found.indent === indent && keys.has(found.key)
+  })
+  // The first of each key: what a text repeats further down is text.
+  return new Map(segments.toReversed().map((segment) => [segment.key, segment]))
+}
+
+/**
+ * Segments of frontmatter that is not YAML, by these rules:
+ *
+ * - A known key at column 1 ends the value before it. So does an indented `tools` or `disallowedTools`, except below
+ *   a key that has lines of its own: taken for text, it would leave an agent with more tools than meant.
+ * - An unknown key at column 1 ends it too, unless the value is prose, which may well hold `user: "…"`.
+ * - The blank behind the colon may be missing behind a known key.
+ */
+export function lineSegments(lines: readonly string[], firstLine: number): readonly Segment[] {
+  return segmentsBy(lines, firstLine, ({ key, indent, isSpaced }, current) => {
+    const field = fieldOfKey(key)
+    const kind = current === undefined ? undefined : kindOf(current.key)
+    if (field === undefined) return indent === 0 && isSpaced && kind !== 'prose'
+    const restricts = RESTRICTING_FIELDS.includes(field)
+    if (indent > 0)
+      return restricts && kind !== 'nested' && kind !== undefined && !isBlockScalar(current?.lines[0])
+    // Field names begin with a small letter, sentences do not.
+    return restricts || /^[a-z]/.test(key)
+  })
+}
+
+/** Is this the beginning of a value on lines of its own, `|` or `>`? */
+export function isBlockScalar(firstLine: string | undefined): boolean {
+  return /^[ \t]*[|>][-+\d]{0,2}[ \t]*(?:#.*)?$/.test(firstLine ?? '')
+}
+
+function kindOf(key: string): string {
+  const field = fieldOfKey(key)
+  return field === undefined ? 'unknown' : FIELD_KINDS[field]
+}
+
+interface OpenSegment {
+  readonly key: string
+  readonly line: number
+  readonly column: number
+  readonly lines: string[]
+  readonly written: string[]
+}
+
+function segmentsBy(
+  lines: readonly string[],
+  firstLine: number,
+  begins: (found: KeyLine, current: OpenSegment | undefined) => boolean,
+): readonly Segment[] {
+  const segments: OpenSegment[] = []
+  for (const [index, line] of lines.entries()) {
+    const found = readKeyLine(line)
+    const current = segments.at(-1)
+    if (found !== undefined && begins(found, current)) {
+      const { key, indent, valueStart } = found
+      segments.push({
+        key,
+        line: firstLine + index,
+        column: indent + 1,
+        lines: [line.slice(valueStart)],
+        written: [line.slice(indentOf(line))],
+      })
+    } else {
+      current?.lines.push(line)
+      current?.written.push(line)
+    }
+  }
+  return segments
+}

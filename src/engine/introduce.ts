@@ -1,0 +1,60 @@
+/**
+ * What an agent is told before its task: its memory, the project's instructions, the skills that its definition
+ * names, and its own first words. Each as an event of its log, so that every request can be made from that.
+ */
+import type { ContextDiagnostic } from '../definitions/context/context-diagnostic.ts'
+import { inert } from '../definitions/context/envelope.ts'
+import { renderSkill } from '../definitions/context/render-skill.ts'
+import { resolveSkill } from '../definitions/context/resolve-skill.ts'
+import type { AgentEventOf, EventDraft } from '../machines/agent/events.ts'
+import type { Agent } from './agent.ts'
+import type { EngineCore } from './core.ts'
+
+type MessageAdded = AgentEventOf<'message.added'>
+type AgentDiagnosed = AgentEventOf<'agent.diagnosed'>
+
+/** The section of the system prompt that an agent's memory makes; undefined without a memory. */
+export function memorySection(core: EngineCore, { memory }: Agent): string | undefined {
+  if (memory === undefined) return undefined
+  tellHost(core, memory.diagnostics)
+  return memory.text === '' ? undefined : memory.text
+}
+
+/** What stands before the task of the run that is being prepared. */
+export async function introduce(core: EngineCore, agent: Agent): Promise<readonly EventDraft[]> {
+  const { definition } = agent
+  return [
+    ...(await userContext(core, agent)),
+    ...skills(core, agent),
+    ...(definition?.initialPrompt === undefined ? [] : [before('initial-prompt', definition.initialPrompt)]),
+  ]
+}
+
+/** Once per agent: a later run of it has it in its conversation. */
+async function userContext(core: EngineCore, agent: Agent): Promise<readonly EventDraft[]> {
+  const { project, features } = core
+  const isOmitted = agent.definition?.omitClaudeMd === true && features.omitClaudeMd
+  if (project === undefined || isOmitted || agent.digest.told('context') !== undefined) return []
+  const { text, diagnostics } = await project.userContext(agent.cwd)
+  tellHost(core, diagnostics)
+  if (text === '') return []
+  return [{ ...before('context', text), state: await agent.session.blobs.put(text) }]
+}
+
+function skills(core: EngineCore, agent: Agent): readonly (MessageAdded | AgentDiagnosed)[] {
+  const { definition } = agent
+  const known = core.project?.skills ?? []
+  return (definition?.skills ?? []).map((name) => {
+    const found = resolveSkill(name, known, definition?.plugin)
+    if (found.kind === 'found') return before('skill', renderSkill(found.skill))
+    return { type: 'agent.diagnosed', code: 'skill-not-loaded', message: inert(found.message) }
+  })
+}
+
+function before(about: string, content: string): MessageAdded {
+  return { type: 'message.added', about, content, origin: { from: 'engine' }, before: true }
+}
+
+function tellHost(core: EngineCore, diagnostics: readonly ContextDiagnostic[]): void {
+  for (const { code, message } of diagnostics) core.diagnose(code, message)
+}
