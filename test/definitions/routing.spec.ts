@@ -1,7 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, expectTypeOf, it } from 'vitest'
 import type { AgentDefinition } from '../../src/definitions/agent-definition.ts'
-import { BUILT_IN_DEFINITIONS } from '../../src/definitions/built-in/index.ts'
+import { EXPLORE } from '../../src/definitions/built-in/explore.ts'
+import { GENERAL_PURPOSE } from '../../src/definitions/built-in/general-purpose.ts'
 import { DEFAULT_LIMITS } from '../../src/definitions/limits.ts'
 import { resolveModelId } from '../../src/definitions/model-aliases.ts'
 import { PermissionMode } from '../../src/definitions/permission-mode.ts'
@@ -25,7 +26,7 @@ function situationOf(
   more: readonly AgentDefinition[] = [],
 ): SpawnSituation {
   return {
-    definitions: [...BUILT_IN_DEFINITIONS, ...more],
+    definitions: [GENERAL_PURPOSE, EXPLORE, ...more],
     caller: { depth: 0, mode: 'default', model: 'parent-model', ...caller },
     policy: {
       limits: DEFAULT_LIMITS,
@@ -59,6 +60,9 @@ describe('which agent a call means', () => {
         model: { value: 'id:parent-model', rule: 'parent' },
         mode: { value: 'default', rule: 'parent' },
         maxTurns: { value: 200, rule: 'setting limits.childMaxTurns' },
+        isolation: { value: 'none', rule: 'default' },
+        background: { value: false, rule: 'default' },
+        thinking: { value: 'off', rule: 'default' },
       },
     })
     expect(planOf({ ...input, subagent_type: '  ' }, situationOf()).agentType).toBe('general-purpose')

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { BUILT_IN_DEFINITIONS } from '../../src/definitions/built-in/index.ts'
 import { MAIN_PROMPT } from '../../src/definitions/built-in/main.ts'
+import { readReportSchema } from '../../src/definitions/report-schema.ts'
 import { renderSystemPrompt, type SystemPromptInput } from '../../src/definitions/system-prompt.ts'
 
 const input: SystemPromptInput = {
@@ -60,24 +61,66 @@ describe('a rendered system prompt', () => {
   })
 })
 
-describe('the built-in definitions', () => {
-  it('have names of their own and texts that say something', () => {
-    const types = BUILT_IN_DEFINITIONS.map(({ agentType }) => agentType)
-    expect(new Set(types).size).toBe(types.length)
-    for (const definition of BUILT_IN_DEFINITIONS) {
-      expect(definition.source).toBe('built-in')
-      expect(definition.whenToUse).not.toContain('\n')
-      expect(definition.getSystemPrompt({ cwd: '/x' }).length).toBeGreaterThan(500)
+describe('the sections of a prompt', () => {
+  const { schema } = readReportSchema('x', { type: 'object' })
+  const everything: SystemPromptInput = {
+    ...input,
+    base: { getSystemPrompt: () => 'OWN', appendSystemPrompt: true },
+    defaultPrompt: 'DEFAULT',
+    modelFacts: { name: 'Some Model', knowledgeUntil: 'May 2031' },
+    memory: '# Memory\nMEMORY',
+    directory: { kind: 'worktree', branch: 'worktree-agent-1', base: 'abc123', lacksChanges: true },
+    reportSchema: schema,
+    append: 'APPENDED',
+  }
+
+  it('stand in one order, each once', () => {
+    const prompt = renderSystemPrompt(everything)
+    const marks = [
+      'DEFAULT',
+      'OWN',
+      '# Paths and report',
+      '# Environment',
+      '- Model: some-model (Some Model), knows the world until May 2031',
+      '# Memory',
+      '# Your worktree',
+      '# Form of your report',
+      'APPENDED',
+    ]
+    const places = marks.map((mark) => prompt.indexOf(mark))
+    expect(places).not.toContain(-1)
+    expect(places).toEqual([...places].sort((a, b) => a - b))
+    for (const mark of marks) expect(occurrences(prompt, mark)).toBe(1)
+  })
+
+  it('name one directory, also for an agent in a worktree or in another directory', () => {
+    for (const directory of [everything.directory, { kind: 'cwd' } as const]) {
+      const prompt = renderSystemPrompt({ ...input, directory })
+      expect(prompt.match(/\/srv\/\S+/gu)).toEqual(['/srv/project'])
     }
   })
 
-  it('keep Explore from changing anything by its tools and by its prompt', () => {
-    const explore = BUILT_IN_DEFINITIONS.find(({ agentType }) => agentType === 'Explore')
-    expect(explore).toMatchObject({
-      model: 'haiku',
-      isOneShot: true,
-      disallowedTools: ['Agent', 'ExitPlanMode', 'Edit', 'Write', 'NotebookEdit'],
-    })
-    expect(explore?.getSystemPrompt({ cwd: '/x' })).toMatch(/You only read/u)
+  it('speak of missing changes only where they are missing', () => {
+    const directory = { kind: 'worktree', branch: 'b', base: 'c' } as const
+    expect(renderSystemPrompt({ ...input, directory })).not.toMatch(/uncommitted changes/u)
+    expect(renderSystemPrompt(everything)).toMatch(/had uncommitted changes/u)
+  })
+
+  it('keep the default prompt away from a definition that replaces it', () => {
+    const base = { getSystemPrompt: () => 'OWN' }
+    expect(renderSystemPrompt({ ...everything, base })).not.toContain('DEFAULT')
+    expect(renderSystemPrompt({ ...input, base: { ...base, appendSystemPrompt: true } })).toMatch(
+      /^You are Troupe/u,
+    )
+  })
+
+  it('hand tools and project on to the definition', () => {
+    const project = { agents: [], skills: [], mcpServers: ['db'], settingsFiles: [] }
+    const base = {
+      getSystemPrompt: (context: object) => JSON.stringify(context),
+    }
+    expect(renderSystemPrompt({ ...input, base, tools: ['Read'], project })).toContain(
+      JSON.stringify({ cwd: '/srv/project', tools: ['Read'], project }),
+    )
   })
 })

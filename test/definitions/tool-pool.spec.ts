@@ -1,8 +1,15 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import type { DefinitionSource } from '../../src/definitions/agent-definition.ts'
 import { EXPLORE } from '../../src/definitions/built-in/explore.ts'
 import { GENERAL_PURPOSE } from '../../src/definitions/built-in/general-purpose.ts'
-import { resolveToolPool, type ToolPool, type ToolPoolOptions } from '../../src/definitions/tool-pool.ts'
+import { BACKGROUND_TOOLS, KNOWN_TOOL_NAMES } from '../../src/definitions/tool-names.ts'
+import {
+  forkToolPool,
+  resolveToolPool,
+  type ToolPool,
+  type ToolPoolOptions,
+} from '../../src/definitions/tool-pool.ts'
 
 const ALL = [
   'Agent',
@@ -174,5 +181,177 @@ describe('entries with a specifier', () => {
       tools: ['Read'],
       diagnostics: [{ code: 'tool-entry-unreadable' }],
     })
+  })
+})
+
+describe('agents that are started in the background', () => {
+  const offered = [...KNOWN_TOOL_NAMES, 'mcp__git__log', 'HostTool']
+  const background: ToolPoolOptions = { ...child, nestingAllowed: true, isBackground: true }
+  const resolved = (options: ToolPoolOptions) => {
+    const pool = resolveToolPool(offered, { agentType: 'tester' }, options)
+    if (pool.kind === 'refused') throw new Error(pool.message)
+    return pool
+  }
+
+  it('keep what waits for nobody, and the tools of MCP servers', () => {
+    expect([...resolved(background).tools].sort()).toEqual([...BACKGROUND_TOOLS, 'mcp__git__log'].sort())
+  })
+
+  it('keep what a setting says instead', () => {
+    expect(resolved({ ...background, backgroundTools: ['HostTool'] }).tools).toEqual([
+      'mcp__git__log',
+      'HostTool',
+    ])
+  })
+
+  it('are children: the root has all it has, and a child that was moved keeps its array', () => {
+    expect(resolved({ ...background, isChild: false }).tools).toEqual(offered)
+    expect(resolved({ ...background, isBackground: false }).tools).toContain('HostTool')
+  })
+})
+
+describe('agents of files and flags', () => {
+  const offered = ['Read', 'EnterWorktree', 'ExitWorktree', 'TeamCreate', 'TeamDelete']
+  const toolsFrom = (source: DefinitionSource, options: Partial<ToolPoolOptions> = {}) => {
+    const pool = resolveToolPool(offered, { agentType: 'tester', source }, { ...child, ...options })
+    return pool.kind === 'refused' ? [] : pool.tools
+  }
+
+  it.each<[DefinitionSource, boolean]>([
+    ['userSettings', false],
+    ['projectSettings', false],
+    ['localSettings', false],
+    ['flagSettings', false],
+    ['policySettings', true],
+    ['plugin', true],
+    ['built-in', true],
+  ])('from %s have worktree and team tools: %j', (source, hasThem) => {
+    expect(toolsFrom(source)).toEqual(hasThem ? offered : ['Read'])
+  })
+
+  it('do without what a setting names instead', () => {
+    expect(toolsFrom('projectSettings', { notForFileAgents: ['read'] })).toEqual(offered.slice(1))
+  })
+})
+
+describe('the tools of MCP servers of its own', () => {
+  const own = { ...child, ownMcpTools: ['mcp__db__query', 'mcp__db__drop'] }
+
+  it('join whatever tools lists', () => {
+    expect(toolsOf({ tools: ['Read'] }, own)).toEqual(['Read', 'mcp__db__query', 'mcp__db__drop'])
+    expect(toolsOf({ tools: [] }, own)).toEqual(['mcp__db__query', 'mcp__db__drop'])
+    expect(poolOf({ tools: ['mcp__db__*'] }, own)).toMatchObject({ diagnostics: [] })
+  })
+
+  it('are excluded by name, and left to reading ones in plan', () => {
+    expect(toolsOf({ tools: ['Read'], disallowedTools: ['mcp__db__drop'] }, own)).toEqual([
+      'Read',
+      'mcp__db__query',
+    ])
+    expect(toolsOf({ tools: ['Read'] }, { ...own, mode: 'plan' })).toEqual(['Read'])
+  })
+
+  it('are there once when a shared server offers them too', () => {
+    expect(toolsOf({ tools: ['Read'] }, { ...child, ownMcpTools: ['mcp__git__log'] })).toEqual([
+      'Read',
+      'mcp__git__log',
+    ])
+  })
+})
+
+describe('why a tool is missing', () => {
+  it('is kept for each, by the first step that drops it', () => {
+    const pool = poolOf(
+      { tools: ['Agent', 'Bash', 'Edit', 'Read', 'mcp__git__add'], disallowedTools: ['Bash'] },
+      { ...child, mode: 'plan' },
+    )
+    expect(pool.dropped.map(({ tool, step }) => [tool, step])).toEqual([
+      ['Agent', 'nesting'],
+      ['Bash', 'disallowedTools'],
+      ['Edit', 'plan'],
+      ['Glob', 'tools'],
+      ['Grep', 'tools'],
+      ['Write', 'tools'],
+      ['ExitPlanMode', 'root-only'],
+      ['mcp__git__log', 'tools'],
+      ['mcp__git__add', 'plan'],
+    ])
+    for (const { reason } of pool.dropped) expect(reason).toMatch(/\w/u)
+  })
+
+  it('companions of Agent go and come with it', () => {
+    const offered = ['Agent', 'TaskOutput', 'TaskStop', 'Read']
+    const tools = (nestingAllowed: boolean) => {
+      const pool = resolveToolPool(offered, { agentType: 'tester' }, { ...child, nestingAllowed })
+      return pool.kind === 'refused' ? [] : pool.tools
+    }
+    expect(tools(false)).toEqual(['Read'])
+    expect(tools(true)).toEqual(offered)
+  })
+})
+
+describe('a pool never widens', () => {
+  const entries = fc.array(
+    fc.constantFrom(
+      ...ALL,
+      '*',
+      'mcp__git',
+      'mcp__git__*',
+      'Nonsense',
+      'Bash(ls:*)',
+      'Bash(',
+      'mcp__git__log(x)',
+    ),
+    { maxLength: 5 },
+  )
+  const options = fc.record({
+    isChild: fc.boolean(),
+    nestingAllowed: fc.boolean(),
+    mode: fc.constantFrom('default', 'plan', 'bypassPermissions'),
+    isBackground: fc.boolean(),
+    isReadOnlyTool: fc.constant(child.isReadOnlyTool),
+  })
+
+  it('beyond what is offered, and says of every tool where it is', () => {
+    fc.assert(
+      fc.property(entries, entries, options, (tools, disallowedTools, each) => {
+        const pool = poolOf({ tools, disallowedTools }, each)
+        const kept = pool.kind === 'refused' ? [] : pool.tools
+        expect([...kept, ...pool.dropped.map(({ tool }) => tool)].sort()).toEqual([...ALL].sort())
+      }),
+    )
+  })
+
+  it('by another entry in disallowedTools, by a child, by the background or by plan', () => {
+    fc.assert(
+      fc.property(entries, entries, entries, options, (tools, some, more, each) => {
+        const wide = poolOf({ tools, disallowedTools: some }, { ...each, isChild: false, mode: 'default' })
+        const narrow = poolOf({ tools, disallowedTools: [...some, ...more] }, each)
+        if (narrow.kind === 'refused') return
+        const allowed = wide.kind === 'refused' ? [] : wide.tools
+        expect(narrow.tools.filter((name) => !allowed.includes(name))).toEqual([])
+      }),
+    )
+  })
+
+  it('by an entry of disallowedTools that cannot be read: it excludes the whole tool', () => {
+    const pool = poolOf({ disallowedTools: ['Bash(rm', 'mcp__git__add(x)', '(('] })
+    expect(pool).toMatchObject({
+      tools: FOR_CHILDREN.filter((name) => name !== 'Bash' && name !== 'mcp__git__add'),
+    })
+    expect(pool.diagnostics.map(({ message }) => message)).toEqual([
+      expect.stringContaining('excludes all of Bash'),
+      expect.stringContaining('excludes all of mcp__git__add'),
+      expect.stringContaining('was left out'),
+    ])
+  })
+
+  it("by forking: a fork has its parent's array and every bound on its calls", () => {
+    const parent = poolOf({ tools: ['Bash(git log:*)', 'Read', 'Nope'], disallowedTools: ['Bash(rm:*)'] })
+    if (parent.kind === 'refused') throw new Error(parent.message)
+    const fork = forkToolPool(parent)
+    expect(fork.tools).toBe(parent.tools)
+    expect(fork).toMatchObject({ only: parent.only, deny: parent.deny, diagnostics: [] })
+    expect([parent.only.length, parent.deny.length]).toEqual([1, 1])
   })
 })

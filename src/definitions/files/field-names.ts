@@ -32,9 +32,6 @@ export const FIELD_KINDS = {
 /** A field of an agent file. */
 export type FieldName = keyof typeof FIELD_KINDS
 
-/** How the text of a field is read. */
-export type FieldKind = (typeof FIELD_KINDS)[FieldName]
-
 /** The fields, by the names they have in files. */
 export const FIELD_NAMES: readonly FieldName[] = Object.keys(FIELD_KINDS).filter(isFieldName)
 
@@ -44,6 +41,15 @@ export const RESTRICTING_FIELDS: readonly FieldName[] = ['tools', 'disallowedToo
 /** The field that a key means, in whatever case and with whatever between its words. */
 export function fieldOfKey(key: string): FieldName | undefined {
   return BY_SPELLING.get(folded(key))
+}
+
+/**
+ * Does a line that begins so begin a field, for certain enough that it is not prose? Field names begin with a small
+ * letter, sentences do not; a field that restricts counts however it is written.
+ */
+export function isFieldKey(key: string): boolean {
+  const field = fieldOfKey(key)
+  return field !== undefined && (RESTRICTING_FIELDS.includes(field) || /^[a-z]/.test(key))
 }
 
 /** Words without regard to case, dashes, underscores and blanks. */

@@ -5,7 +5,8 @@
  * F2. Line by line, the lines of each key are still read as YAML of their own first: one bad value does not spoil
  *     the others.
  */
-import { FIELD_KINDS, type FieldName, fieldOfKey } from './field-names.ts'
+import { FIELD_KINDS, type FieldName, fieldOfKey, isFieldKey } from './field-names.ts'
+import { readKeyLine } from './key-line.ts'
 import { isRecord } from './plain-data.ts'
 import { readYaml, type Yaml } from './read-yaml.ts'
 import { listEntries, proseText, textWithHash, wordText } from './segment-text.ts'
@@ -77,9 +78,32 @@ function readMapping(lines: readonly string[]): Mapping {
   // The reader goes on behind a closing quote and finds keys there: `"Use "it" when: asked"` has two for it.
   const heads = new Set(lines.flatMap(lineHeads))
   const stray = Object.keys(value).find((key) => !heads.has(key))
-  if (stray === undefined) return { kind: 'read', value }
-  const line = lines.findIndex((text) => text.includes(stray)) + 1
-  return { kind: 'broken', reason: 'text stands behind a closing quote', ...(line > 0 && { line }) }
+  if (stray !== undefined) {
+    const line = lines.findIndex((text) => text.includes(stray)) + 1
+    return { kind: 'broken', reason: 'text stands behind a closing quote', ...(line > 0 && { line }) }
+  }
+  // And it looks for a closing quote until the end, over lines that are keys of their own.
+  const swallowed = swallowedKey(lines, value)
+  if (swallowed === undefined) return { kind: 'read', value }
+  return { kind: 'broken', reason: 'a quote or bracket is closed behind another key', line: swallowed }
+}
+
+/** The line, from 1, of a known key beside the others that is none of those read. */
+function swallowedKey(
+  lines: readonly string[],
+  value: Readonly<Record<string, unknown>>,
+): number | undefined {
+  const found = lines.map((line) => readKeyLine(line))
+  const indent = found.find((line) => line !== undefined)?.indent
+  const index = found.findIndex(
+    (line) =>
+      line !== undefined &&
+      line.indent === indent &&
+      line.isSpaced &&
+      isFieldKey(line.key) &&
+      !Object.hasOwn(value, line.key),
+  )
+  return index === -1 ? undefined : index + 1
 }
 
 /** What may be the key of a line. */

@@ -31,7 +31,20 @@ export function parseAgentsJson(
   if (!isRecord(read.value)) return failed('they are no object')
   const agents = innerAgents(read.value)
   if (!isRecord(agents)) return failed('"agents" is no object')
-  return Object.entries(agents).map(([name, agent]) => parseOne(name, agent, origin, options))
+  return [
+    ...Object.entries(agents).map(([name, agent]) => parseOne(name, agent, origin, options)),
+    ...(agents === read.value ? [] : ignoredKeys(read.value, origin)),
+  ]
+}
+
+/** What stands beside `agents`: in a plugin's JSON the rest of the plugin, elsewhere a mistake. */
+function ignoredKeys(value: Readonly<Record<string, unknown>>, origin: FileOrigin): readonly AgentFile[] {
+  const keys = Object.keys(value).filter((key) => key !== 'agents')
+  if (keys.length === 0 || origin.source === 'plugin') return []
+  const notes = createFileNotes(origin.path)
+  const names = keys.slice(0, 10).map(quoted).join(', ')
+  notes.warn('key-unknown', `Beside "agents" ${names} means nothing here. Put agents into "agents".`)
+  return [{ kind: 'not-an-agent', file: origin.path, diagnostics: notes.diagnostics }]
 }
 
 function readText(json: string): ReturnType<typeof toPlainData> {

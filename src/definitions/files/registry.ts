@@ -121,9 +121,9 @@ function shadowing(loser: AgentDefinition, winner: AgentDefinition): readonly Fi
     loser.source !== winner.source
       ? `${PRECEDENCE[winner.source][1]} goes before ${PRECEDENCE[loser.source][1]}`
       : projectOf(loser.filename ?? '') !== projectOf(winner.filename ?? '')
-        ? 'its folder is nearer'
-        : 'it comes first by path'
-  const message = `There are two agents called ${quoted(winner.agentType)}: the one in use is (${describe(winner)}), the one that is not is (${describe(loser)}), because ${why}. Rename one of them.`
+        ? 'that folder is nearer'
+        : 'that comes first by path'
+  const message = `The agent ${quoted(loser.agentType)} (${describe(loser)}) is not used, as there is another of this name (${describe(winner)}): ${why}. Rename one of them if both are wanted.`
   notes.warn('agent-shadowed', message)
   return notes.diagnostics
 }

@@ -4,7 +4,7 @@
  * For frontmatter that YAML reads they only give places and the text of a value as written. For the rest they are
  * all there is: see `lineSegments` for what begins and ends a value.
  */
-import { FIELD_KINDS, fieldOfKey, RESTRICTING_FIELDS } from './field-names.ts'
+import { FIELD_KINDS, fieldOfKey, isFieldKey, RESTRICTING_FIELDS } from './field-names.ts'
 import { indentOf, type KeyLine, readKeyLine } from './key-line.ts'
 
 /** A key with the lines of its value. */
@@ -47,11 +47,9 @@ export function lineSegments(lines: readonly string[], firstLine: number): reado
     const field = fieldOfKey(key)
     const kind = current === undefined ? undefined : kindOf(current.key)
     if (field === undefined) return indent === 0 && isSpaced && kind !== 'prose'
-    const restricts = RESTRICTING_FIELDS.includes(field)
-    if (indent > 0)
-      return restricts && kind !== 'nested' && kind !== undefined && !isBlockScalar(current?.lines[0])
-    // Field names begin with a small letter, sentences do not.
-    return restricts || /^[a-z]/.test(key)
+    if (indent === 0) return isFieldKey(key)
+    const isBelowOwnLines = kind === undefined || kind === 'nested' || isBlockScalar(current?.lines[0])
+    return RESTRICTING_FIELDS.includes(field) && !isBelowOwnLines
   })
 }
 
