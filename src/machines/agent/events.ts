@@ -52,6 +52,12 @@ export const SpawnPlan = z.looseObject({
   mode: resolved(PermissionModeName),
   maxTurns: resolved(z.number().int().positive()).optional(),
   cwd: z.string().optional(),
+  // What is ordinary is left out: no isolation, in the foreground, without thinking.
+  isolation: resolved(z.string()).optional(),
+  background: resolved(z.boolean()).optional(),
+  thinking: resolved(z.string()).optional(),
+  effort: resolved(z.union([z.string(), z.number()])).optional(),
+  tokens: resolved(z.number().int().positive()).optional(),
   /** The definition as it was then: a blob. Absent: the root's, which has none, and in logs of the first version. */
   definition: BlobHash.optional(),
 })
