@@ -31,7 +31,10 @@ export { rerun } from './engine/rerun/rerun.ts'
 
 export type { AgentDefinition, DefinitionSource, PromptContext } from './definitions/agent-definition.ts'
 export { BUILT_IN_DEFINITIONS } from './definitions/built-in/index.ts'
+export type { Features } from './definitions/features.ts'
+export type { AgentRegistry, FileDiagnostic, FoundAgent } from './definitions/files/agent-file.ts'
 export type { Limits } from './definitions/limits.ts'
+export type { McpServerConfig } from './definitions/mcp-server-config.ts'
 export type { PermissionMode } from './definitions/permission-mode.ts'
 
 // ── models ───────────────────────────────────────────────────────────────────────────────────────────────
@@ -50,6 +53,12 @@ export { ModelError } from './effects/model/model.ts'
 export { createOfflineModel } from './effects/model/offline/offline-model.ts'
 export type { RetryPolicy } from './effects/model/retrying.ts'
 export { createScriptedModel } from './effects/model/scripted.ts'
+
+// ── what the person and the project bring along ──────────────────────────────────────────────────────────
+
+export { openProject } from './effects/project/open-lazily.ts'
+export type { ProjectOptions } from './effects/project/open-project.ts'
+export type { Project } from './effects/project/project.ts'
 
 // ── tools and ports ──────────────────────────────────────────────────────────────────────────────────────
 

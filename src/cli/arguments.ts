@@ -7,6 +7,14 @@ import { Command, CommanderError, InvalidArgumentError, Option } from 'commander
 import { closestName } from '../definitions/closest-name.ts'
 import type { PermissionMode } from '../definitions/permission-mode.ts'
 import type { Durability } from '../journal/storage.ts'
+import {
+  type AgentsArguments,
+  addAgentsCommand,
+  type ProjectArguments,
+  type ProjectOptionValues,
+  projectArguments,
+  withProjectOptions,
+} from './agents-arguments.ts'
 import { UsageError } from './errors.ts'
 import { splitRules } from './rules.ts'
 
@@ -20,7 +28,7 @@ type SessionChoice =
   /** `target`: start of a session id, or a file. `at` undefined: its end. */
   | { readonly kind: 'branch'; readonly target: string; readonly at: number | undefined }
 
-export interface RunArguments {
+export interface RunArguments extends ProjectArguments {
   /** The words of the command line, joined; undefined when there are none. */
   readonly prompt: string | undefined
   /** What is asked when there is neither a prompt nor piped input. */
@@ -30,6 +38,8 @@ export interface RunArguments {
   readonly includePartialMessages: boolean
   readonly verbose: boolean
   readonly model: string | undefined
+  /** Name of the definition that the root agent follows. */
+  readonly agent: string | undefined
   readonly permissionMode: PermissionMode | undefined
   readonly allowedTools: readonly string[]
   readonly disallowedTools: readonly string[]
@@ -59,6 +69,7 @@ export type Parsed =
       readonly rerun: boolean
       readonly liveTools: boolean
     }
+  | { readonly kind: 'agents'; readonly agents: AgentsArguments }
   | { readonly kind: 'diff'; readonly a: string; readonly b: string; readonly json: boolean }
 
 /** Spelled out here because the schema behind the type would load a validator before `--help` can be shown. */
@@ -73,12 +84,13 @@ const PERMISSION_MODES = [
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
 
-interface RunOptionValues {
+interface RunOptionValues extends ProjectOptionValues {
   readonly defaultPrompt?: string
   readonly outputFormat: OutputFormat
   readonly includePartialMessages?: boolean
   readonly verbose?: boolean
   readonly model?: string
+  readonly agent?: string
   readonly permissionMode?: PermissionMode
   readonly allowedTools?: readonly string[]
   readonly disallowedTools?: readonly string[]
@@ -101,12 +113,13 @@ export function parseArguments(argv: readonly string[], version: string): Parsed
   const program = createProgram(version, (result) => {
     parsed = result
   })
-  // A subcommand is the first word; after a flag the same word is a prompt ("troupe -p log").
+  // A subcommand is the first word; after a flag the same word is a prompt ("troupe -p log"). What follows it is its
+  // own, also where a run has a flag of that name.
   if (COMMANDS[argv[0] ?? ''] !== undefined || isHelp(argv))
-    addCommands(program, (result) => {
+    addCommands(program.enablePositionalOptions(), (result) => {
       parsed = result
     })
-  for (const command of [program, ...program.commands]) {
+  for (const command of withSubcommands(program)) {
     command.exitOverride().configureOutput({ writeOut: (text) => (printed += text), writeErr: () => {} })
   }
   try {
@@ -121,6 +134,11 @@ export function parseArguments(argv: readonly string[], version: string): Parsed
   if (parsed === undefined) throw new UsageError('nothing to do; see troupe --help')
   return parsed
 }
+
+const withSubcommands = (command: Command): readonly Command[] => [
+  command,
+  ...command.commands.flatMap(withSubcommands),
+]
 
 const isHelp = (argv: readonly string[]): boolean => ['--help', '-h', 'help'].includes(argv[0] ?? '')
 
@@ -138,7 +156,7 @@ function refuseMistypedCommand(argv: readonly string[]): void {
 
 /** What every way to start a run takes. */
 function withRunOptions(command: Command): Command {
-  return command
+  return withProjectOptions(command)
     .option('-p, --print', 'answer once and exit')
     .addOption(
       new Option('--output-format <format>', 'what goes to standard output')
@@ -149,6 +167,7 @@ function withRunOptions(command: Command): Command {
     .option('--include-partial-messages', 'with stream-json: replies also while they are written')
     .option('--verbose', 'without a terminal: report progress on standard error')
     .option('--model <model>', 'sonnet, opus, haiku, a full model id, or offline')
+    .option('--agent <name>', 'the definition that the main agent follows')
     .addOption(
       new Option('--permission-mode <mode>', 'what agents may do without being asked').choices(
         PERMISSION_MODES,
@@ -220,6 +239,7 @@ Examples:
 
 /** A subcommand: what it adds to the program. */
 const COMMANDS: Readonly<Record<string, (program: Command, done: (parsed: Parsed) => void) => void>> = {
+  agents: (program, done) => addAgentsCommand(program, (agents) => done({ kind: 'agents', agents })),
   sessions: (program, done) =>
     program
       .command('sessions')
@@ -315,6 +335,7 @@ function runArguments(words: readonly string[], options: RunOptionValues): RunAr
     includePartialMessages: options.includePartialMessages ?? false,
     verbose: options.verbose ?? false,
     model: options.model?.trim() || undefined,
+    agent: options.agent?.trim() || undefined,
     permissionMode: options.permissionMode,
     allowedTools: options.allowedTools ?? [],
     disallowedTools: options.disallowedTools ?? [],
@@ -324,6 +345,7 @@ function runArguments(words: readonly string[], options: RunOptionValues): RunAr
     durability: options.durability,
     takeOver: options.takeOver ?? false,
     acceptDamage: options.acceptDamage ?? false,
+    ...projectArguments(options),
   }
 }
 

@@ -5,6 +5,8 @@ import { join, resolve } from 'node:path'
 import type { Clock } from '../effects/clock.ts'
 import type { Ids } from '../effects/ids.ts'
 import type { Model } from '../effects/model/model.ts'
+import type { ProjectOptions } from '../effects/project/open-project.ts'
+import type { Project } from '../effects/project/project.ts'
 import type { Engine, EngineOptions } from '../engine/api.ts'
 import type { SessionReader } from './session-reader.ts'
 
@@ -54,6 +56,8 @@ export interface Host {
   anthropicModel(): Promise<Model>
   /** `paceMs`: milliseconds between the deltas of a reply. */
   offlineModel(options: { readonly paceMs?: number }): Promise<Model>
+  /** What the person and the project bring along. */
+  openProject(options: ProjectOptions): Promise<Project>
   /** Names of the tools and of the kinds of agents that an engine has when no others are given. */
   builtIns(): Promise<{ readonly tools: readonly string[]; readonly agents: readonly string[] }>
   /** The sessions below `home` that belong to the working directory. */

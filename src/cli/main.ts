@@ -74,6 +74,10 @@ const host: Host = {
     const { createAnthropicModel } = await import('../effects/model/anthropic.ts')
     return createAnthropicModel({ env: process.env })
   },
+  async openProject(options) {
+    const { openProject } = await import('../effects/project/open-project.ts')
+    return openProject(options)
+  },
   async offlineModel(options) {
     const { createOfflineModel } = await import('../effects/model/offline/offline-model.ts')
     return createOfflineModel({ ...options, clock: systemClock })

@@ -18,6 +18,8 @@ export async function main(host: Host): Promise<number> {
         return await (await import('./run-command.ts')).runCommand(parsed.run, host)
       case 'sessions':
         return await (await import('./sessions-command.ts')).sessionsCommand(parsed, host)
+      case 'agents':
+        return await (await import('./agents-command.ts')).agentsCommand(parsed.agents, host)
       case 'log':
         return await (await import('./log-command.ts')).logCommand(parsed, host)
       case 'replay':

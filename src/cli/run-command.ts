@@ -9,7 +9,10 @@
  */
 import { constants } from 'node:fs'
 import { access } from 'node:fs/promises'
+import { printable } from '../definitions/context/text.ts'
+import type { FileDiagnostic } from '../definitions/files/agent-file.ts'
 import type { Engine, EngineOptions, Run, RunResult } from '../engine/api.ts'
+import { projectOptions } from './agents-options.ts'
 import type { RunArguments } from './arguments.ts'
 import { chooseModel, type ModelChoice, OFFLINE, openModel } from './choose-model.ts'
 import { coloursFor } from './colours.ts'
@@ -59,8 +62,10 @@ export async function runCommand(args: RunArguments, host: Host): Promise<number
   }
   if (choice.kind === 'offline' && choice.notice !== undefined) host.stderr.write(`${choice.notice}\n`)
 
+  const project = await host.openProject({ ...(await projectOptions(args, host)), watch: true })
   const engine = await host.createEngine({
     ...(await engineOptions(args, choice, host)),
+    project,
     retries,
   })
   const stop = listenForStop(engine, host)
@@ -77,6 +82,7 @@ export async function runCommand(args: RunArguments, host: Host): Promise<number
     output.event(event)
     progress.event(event)
   })
+  for (const diagnostic of project.diagnostics) progress.line(`troupe: ${shortDiagnostic(diagnostic)}`)
   try {
     return await runAll({ engine, args, prompt, resumed, branchOf, output, progress, stop, host })
   } finally {
@@ -84,6 +90,7 @@ export async function runCommand(args: RunArguments, host: Host): Promise<number
     progress.stop()
     stop.ignore()
     await engine.close()
+    await project.close()
   }
 }
 
@@ -127,11 +134,21 @@ async function runAll(session: Session): Promise<number> {
   }
   if (prompt === undefined) return code
   const sessionId = resumed?.sessionId ?? (args.session.kind === 'new' ? args.session.sessionId : undefined)
-  const run = engine.run(prompt, {
+  const options = {
     ...(sessionId !== undefined && { sessionId }),
     ...(args.maxTurns !== undefined && { maxTurns: args.maxTurns }),
-  })
+  }
+  // Who goes on with a session goes on with its agent.
+  const isNew = resumed === undefined && args.agent !== undefined
+  const run = isNew
+    ? engine.spawn({ description: 'main agent', prompt, subagent_type: args.agent ?? '' }, options)
+    : engine.run(prompt, options)
   return follow(run, true, session)
+}
+
+/** One line for a diagnostic of a file: where, and what. `troupe agents validate` has all of it. */
+function shortDiagnostic({ file, line, message }: FileDiagnostic): string {
+  return printable(`${file}${line === undefined ? '' : `:${line}`}: ${message}`)
 }
 
 function startBranch(log: string, { engine, args, prompt, host }: Session): Run {

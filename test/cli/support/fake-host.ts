@@ -1,10 +1,12 @@
 /** A world without processes: what goes in is given, what comes out is kept. */
+
 import { tmpdir } from 'node:os'
 import { CliError } from '../../../src/cli/errors.ts'
 import type { Host, StopSignal } from '../../../src/cli/host.ts'
 import { main } from '../../../src/cli/run-cli.ts'
 import type { LogEntry, SessionReader, SessionSummary } from '../../../src/cli/session-reader.ts'
 import type { Model } from '../../../src/effects/model/model.ts'
+import { openProject } from '../../../src/effects/project/open-project.ts'
 import { createVirtualClock, type VirtualClock } from '../../../src/effects/virtual-clock.ts'
 import type { Recorded } from '../../../src/machines/agent/events.ts'
 import { createFakeEngine, type FakeEngine } from './fake-engine.ts'
@@ -109,6 +111,7 @@ export function createFakeHost(argv: readonly string[], options: FakeHostOptions
       models.push(paceMs === undefined ? 'offline' : `offline at ${paceMs} ms`)
       return MODEL
     },
+    openProject,
     builtIns: async () => ({ tools: ['Agent', 'Read', 'Bash'], agents: ['general-purpose', 'Explore'] }),
     sessions: async () => options.sessions ?? sessionsOf({}),
   }
