@@ -82,7 +82,7 @@ export async function runCommand(args: RunArguments, host: Host): Promise<number
     output.event(event)
     progress.event(event)
   })
-  for (const diagnostic of project.diagnostics) progress.line(`troupe: ${shortDiagnostic(diagnostic)}`)
+  for (const line of projectNotes(project.diagnostics)) progress.line(`troupe: ${line}`)
   try {
     return await runAll({ engine, args, prompt, resumed, branchOf, output, progress, stop, host })
   } finally {
@@ -145,6 +145,23 @@ async function runAll(session: Session): Promise<number> {
     : engine.run(prompt, options)
   return follow(run, true, session)
 }
+
+/** What is not in force, as far as it fits; how much more there is to say. */
+function projectNotes(diagnostics: readonly FileDiagnostic[]): readonly string[] {
+  // A server that is withheld is no mistake in a file, and nobody would look for it there.
+  const shown = diagnostics.filter(
+    ({ severity, code }) => severity === 'error' || code === 'project-not-trusted',
+  )
+  const more = diagnostics.length - Math.min(shown.length, MAX_NOTES)
+  return [
+    ...shown.slice(0, MAX_NOTES).map(shortDiagnostic),
+    ...(more > 0
+      ? [`${more} ${more === 1 ? 'note' : 'notes'} on agent files and the like: troupe agents validate`]
+      : []),
+  ]
+}
+
+const MAX_NOTES = 5
 
 /** One line for a diagnostic of a file: where, and what. `troupe agents validate` has all of it. */
 function shortDiagnostic({ file, line, message }: FileDiagnostic): string {

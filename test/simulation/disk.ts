@@ -15,7 +15,7 @@ import { SessionLockedError } from '../../src/journal/session-lock.ts'
 import type { Append, MaybePromise, Storage, StorageErrorCode } from '../../src/journal/storage.ts'
 import { StorageError } from '../../src/journal/storage.ts'
 import { poisonedError } from '../../src/journal/storage-errors.ts'
-import type { DiskFault, Plan } from './plan.ts'
+import type { DamagePlan, DiskFault, Plan, SnapshotRuin } from './plan.ts'
 import type { OnDurable, ShadowLogs } from './shadow-logs.ts'
 import { createShadowLogs } from './shadow-logs.ts'
 import type { Life, World } from './world.ts'
@@ -29,6 +29,15 @@ export interface Disk {
   /** Whose lock it is; undefined when nobody alive holds it. */
   holderOf(path: string): Life | undefined
   exists(path: string): boolean
+  /** Something happens to the snapshots while no process runs. */
+  ruinSnapshots(how: SnapshotRuin): void
+  /**
+   * Spoils a line in the middle of a log while no process runs: neither one of the first two nor the last one, no
+   * prompt, and none that a crash has cut off. False when the log has no other.
+   */
+  damageLine(path: string, plan: Pick<DamagePlan, 'line' | 'how'>): boolean
+  /** How often a log was read from somewhere behind its start. */
+  readonly shortcuts: number
   /** Appends and whole files written so far. */
   readonly writes: number
   /** Damages a write that has been acknowledged: for deliberate faults. */
@@ -68,6 +77,9 @@ export function createDisk(
   const logs = createShadowLogs(listener.onDurable)
   const syncs = plan.durability === 'fsync'
   let writes = 0
+  let shortcuts = 0
+  /** What was in the files of snapshots before they were written the last time. */
+  const olderSnapshots = new Map<string, SimFile>()
 
   const fileAt = (path: string): SimFile => {
     const known = files.get(path)
@@ -211,10 +223,14 @@ export function createDisk(
         return chance.happens(plan.slowWrites) || syncs ? later(`write ${nameOf(path)}`, act) : act()
       },
       writeDerived: (path, text) => {
-        if (life.isAlive) files.set(path, whole(text))
+        if (!life.isAlive) return
+        const before = files.get(path)
+        if (isSnapshot(path) && before !== undefined) olderSnapshots.set(path, before)
+        files.set(path, whole(text))
       },
       read: async function* (path, offset = 0) {
         if (!life.isAlive) return yield await never<Uint8Array>()
+        if (offset > 0 && path.endsWith('.jsonl')) shortcuts += 1
         if (chance.happens(0.5)) await later(`read ${nameOf(path)}`, () => {})
         const file = files.get(path)
         if (file === undefined) throw new StorageError('not-found', path, `there is no file ${path}`)
@@ -288,9 +304,61 @@ export function createDisk(
     }
   }
 
+  const ruinSnapshots = (how: SnapshotRuin): void => {
+    const ruins = world.chance('snapshots')
+    const snapshots = [...files].filter(([path]) => isSnapshot(path))
+    for (const [path, { bytes }] of snapshots) {
+      if (bytes.length === 0 || ruins.happens(0.3)) continue
+      world.note(() => `disk: the snapshot ${nameOf(path)} is ${how}`)
+      const at = ruins.below(bytes.length)
+      if (how === 'torn') files.set(path, wholeOf(bytes.subarray(0, at)))
+      if (how === 'flipped') files.set(path, wholeOf(bytes.with(at, (bytes[at] ?? 0) ^ 1)))
+      if (how === 'gone') files.delete(path)
+      const older = olderSnapshots.get(path)
+      if (how === 'older' && older !== undefined) files.set(path, older)
+      if (how === 'of-another') files.set(path, wholeOf(ruins.pick(snapshots)[1].bytes))
+    }
+  }
+
+  const damageLine: Disk['damageLine'] = (path, { line, how }) => {
+    const file = files.get(path)
+    // One character per byte: what a tear has left may be no UTF-8.
+    const lines = (file?.bytes.toString('latin1') ?? '').split(/(?<=\n)/)
+    const events = logs.all.find((log) => log.path === path)?.events ?? []
+    const counting = new Set(
+      events.flatMap(({ seq, event, lines: own }) =>
+        event.type === 'run.started'
+          ? []
+          : Array.from({ length: Math.max(1, own.length) }, (_, i) => seq + i),
+      ),
+    )
+    // Behind the last of them there can be nothing but a tear, and it is taken for one itself.
+    const candidates = lines
+      .flatMap((text, i) => (i > 1 && counting.has(seqOf(text)) ? [i] : []))
+      .slice(0, -1)
+    const at = candidates[Math.floor(line * candidates.length)]
+    if (at === undefined) return false
+    const text = lines[at] ?? ''
+    const spoiled = {
+      garbage: `x${text}`,
+      zeros: `${'\0'.repeat(text.length - 1)}\n`,
+      gone: '',
+      twice: text + text,
+    }
+    files.set(path, wholeOf(Buffer.from(lines.with(at, spoiled[how]).join(''), 'latin1')))
+    world.note(() => `disk: line ${at + 1} of ${nameOf(path)} is ${how}: ${text.slice(0, 120)}`)
+    logs.replaced(path, files.get(path)?.bytes ?? Buffer.alloc(0))
+    return true
+  }
+
   return {
     storageFor,
     crash,
+    ruinSnapshots,
+    damageLine,
+    get shortcuts() {
+      return shortcuts
+    },
     logs,
     holderOf: (path) => {
       const held = locks.get(path)
@@ -304,9 +372,22 @@ export function createDisk(
   }
 }
 
-function whole(text: string): SimFile {
-  const bytes = Buffer.from(text)
+const whole = (text: string): SimFile => wholeOf(Buffer.from(text))
+
+function wholeOf(content: Uint8Array): SimFile {
+  const bytes = Buffer.from(content)
   return { bytes, durable: bytes.length }
+}
+
+const isSnapshot = (path: string): boolean => path.includes('/snapshots/')
+
+/** The position that a line of a log names; -1 for what a tear has left of one. */
+function seqOf(line: string): number {
+  try {
+    return Number(JSON.parse(line).seq)
+  } catch {
+    return -1
+  }
 }
 
 /** The last part of a path, for the story. */

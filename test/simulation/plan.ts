@@ -63,6 +63,24 @@ export interface DiskFault {
   readonly kind: 'full' | 'io' | 'short' | 'sync'
 }
 
+/** What a crash, a disk or a person makes of a file of a snapshot between two processes. */
+export type SnapshotRuin = 'torn' | 'flipped' | 'gone' | 'older' | 'of-another'
+
+/** A branch of the session: where its log is gone on from, as a share of its lines, and what is asked there. */
+export interface BranchPlan {
+  readonly at: number
+  readonly prompt: PromptPlan
+}
+
+/** A line that is spoiled after the process with this number, in the log of the root or of a child that is at work. */
+export interface DamagePlan {
+  readonly afterLife: number
+  /** Which of these logs, and which of its lines, as shares. */
+  readonly log: number
+  readonly line: number
+  readonly how: 'garbage' | 'zeros' | 'gone' | 'twice'
+}
+
 export interface Plan {
   readonly seed: number
   readonly scenario: string
@@ -80,12 +98,23 @@ export interface Plan {
   }
   readonly prompts: readonly PromptPlan[]
   readonly stops: readonly Stop[]
+  /** Events between two snapshots. Undefined: none is written. */
+  readonly snapshotEvery?: number
+  /** What becomes of the snapshots after each process, in turn; for ever the last one. */
+  readonly snapshotRuins?: readonly (SnapshotRuin | 'none')[]
+  /** Made when all prompts are answered. */
+  readonly branch?: BranchPlan
+  readonly damage?: DamagePlan
 }
 
-/** The agent with this name in a plan: `p<prompt>`, then `-<turn>-<call>` for each level. */
+/** Name of the agent that a branch's prompt is asked. */
+export const BRANCH_AGENT = 'b0'
+
+/** The agent with this name in a plan: `p<prompt>` or {@link BRANCH_AGENT}, then `-<turn>-<call>` for each level. */
 export function agentNamed(plan: Plan, name: string): AgentPlan | undefined {
   const [first = '', ...rest] = name.split('-')
-  let agent: AgentPlan | undefined = plan.prompts[Number(first.slice(1))]
+  let agent: AgentPlan | undefined =
+    first === BRANCH_AGENT ? plan.branch?.prompt : plan.prompts[Number(first.slice(1))]
   for (let i = 0; i + 1 < rest.length; i += 2) {
     const call: CallPlan | undefined = agent?.turns[Number(rest[i])]?.calls[Number(rest[i + 1])]
     agent = call?.kind === 'agent' ? call.agent : undefined

@@ -25,6 +25,10 @@ interface Weather {
   readonly diskFaults: number
   readonly delegation: number
   readonly looseModes: number
+  /** Sessions that write snapshots, go on in a branch, and have a line of a log spoiled. Default: none. */
+  readonly snapshots?: number
+  readonly branches?: number
+  readonly damage?: number
 }
 
 const NO_STOPS = { crash: 0, close: 0, intrude: 0, 'prompt-again': 0, kill: 0, 'crash-in-write': 0 }
@@ -71,6 +75,41 @@ export const SCENARIOS: Readonly<Record<string, Weather>> = {
     delegation: 0.4,
     looseModes: 0.95,
   },
+  /** Many short lives on few events, so that nearly every resume opens from a snapshot, or from what is left of one. */
+  snapshots: {
+    modelFaults: 0.05,
+    brokenCalls: 0.03,
+    oddBodies: 0.1,
+    stops: { ...NO_STOPS, crash: 3, 'crash-in-write': 3, close: 3, kill: 0.5 },
+    mostStops: 6,
+    diskFaults: 0,
+    delegation: 0.4,
+    looseModes: 0.95,
+    snapshots: 1,
+  },
+  branches: {
+    modelFaults: 0.05,
+    brokenCalls: 0.05,
+    oddBodies: 0.1,
+    stops: { ...NO_STOPS, crash: 3, 'crash-in-write': 3, close: 1, kill: 0.5 },
+    mostStops: 5,
+    diskFaults: 0,
+    delegation: 0.4,
+    looseModes: 0.95,
+    snapshots: 0.3,
+    branches: 1,
+  },
+  damage: {
+    modelFaults: 0.05,
+    brokenCalls: 0.03,
+    oddBodies: 0.1,
+    stops: { ...NO_STOPS, crash: 4, close: 1 },
+    mostStops: 4,
+    diskFaults: 0,
+    delegation: 0.5,
+    looseModes: 0.95,
+    damage: 1,
+  },
   wild: {
     modelFaults: 0.3,
     brokenCalls: 0.15,
@@ -109,6 +148,40 @@ export function planFor(seed: number, scenario?: string): Plan {
     },
     prompts: manyOf(chance, 2, () => promptPlan(chance, weather), 1),
     stops: manyOf(chance, weather.mostStops, () => stop(chance, weather)),
+    ...beyondOneSession(chance, weather),
+  }
+}
+
+/** What only some scenarios have: drawn last, so that the others' plans stay what they are. */
+function beyondOneSession(
+  chance: Chance,
+  weather: Weather,
+): Pick<Plan, 'snapshotEvery' | 'snapshotRuins' | 'branch' | 'damage'> {
+  const { snapshots = 0, branches = 0, damage = 0 } = weather
+  return {
+    ...(snapshots > 0 &&
+      chance.happens(snapshots) && {
+        snapshotEvery: chance.pick([1, 2, 3, 5]),
+        snapshotRuins: manyOf(
+          chance,
+          4,
+          () => chance.weigh({ none: 4, torn: 1, flipped: 1, gone: 1, older: 1, 'of-another': 1 }),
+          1,
+        ),
+      }),
+    ...(branches > 0 &&
+      chance.happens(branches) && {
+        branch: { at: chance.next(), prompt: promptPlan(chance, weather) },
+      }),
+    ...(damage > 0 &&
+      chance.happens(damage) && {
+        damage: {
+          afterLife: 1 + chance.below(2),
+          log: chance.next(),
+          line: chance.next(),
+          how: chance.pick(['garbage', 'zeros', 'gone', 'twice'] as const),
+        },
+      }),
   }
 }
 

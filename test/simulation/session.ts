@@ -5,7 +5,7 @@
 
 import type { Ids } from '../../src/effects/ids.ts'
 import type { Agent } from '../../src/engine/agent.ts'
-import type { Engine, EngineEvent } from '../../src/engine/api.ts'
+import type { Engine, EngineEvent, Run } from '../../src/engine/api.ts'
 import { createEngine } from '../../src/engine/create-engine.ts'
 import { codeOf } from '../../src/engine/errors.ts'
 import { sessionPaths } from '../../src/journal/paths.ts'
@@ -16,9 +16,11 @@ import { DEFINITIONS, RETRIES } from './definitions.ts'
 import { createDisk } from './disk.ts'
 import { LAWS } from './laws/index.ts'
 import type { Law, Monitor, Scene } from './laws/law.ts'
-import { isOutOfReach } from './laws/lookups.ts'
+import { isOpened, isOutOfReach } from './laws/lookups.ts'
+import { PROGRESS } from './laws/progress.ts'
 import { createSimulatedModel, promptFor } from './model.ts'
-import type { Plan, Stop } from './plan.ts'
+import type { BranchPlan, Plan, Stop } from './plan.ts'
+import { BRANCH_AGENT } from './plan.ts'
 import { observe } from './probes.ts'
 import { createSimulatedProcesses } from './processes.ts'
 import { eventsOf, type ShadowLog } from './shadow-logs.ts'
@@ -39,6 +41,12 @@ export interface SessionOutcome {
   readonly lives: number
   readonly crashes: number
   readonly events: number
+  /** How often a log was read from somewhere behind its start: what only a snapshot makes possible. */
+  readonly shortcuts: number
+  /** Branches that were asked something. */
+  readonly branches: number
+  /** Whether a line of a log was spoiled. */
+  readonly isDamaged: boolean
   readonly story: readonly string[]
 }
 
@@ -51,6 +59,8 @@ export interface SessionOptions {
 }
 
 const SESSION = '51111111-1111-4111-8111-111111111111' as SessionId
+/** The first one in a path is that of the session whose file it is. */
+const SESSION_IN_PATH = /[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/
 const HOME = '/simulated'
 const CWD = '/'
 const MOST_STEPS = 20_000
@@ -90,6 +100,12 @@ function createSession(plan: Plan, options: SessionOptions) {
   let lives = 0
   let crashes = 0
   let intruders = 0
+  /** The branches that the user has made; only the last one counts. */
+  const branches: SessionId[] = []
+  let damaged: string | undefined
+  /** The user was told that nothing can be made of what is left, and leaves it. */
+  let isGivenUpForGood = false
+  let hasComeThrough = false
 
   const disk = createDisk(
     world,
@@ -110,12 +126,16 @@ function createSession(plan: Plan, options: SessionOptions) {
     tools: createSimulatedTools(world),
     processes: createSimulatedProcesses(world),
     model: createSimulatedModel(world, plan),
-    lock: paths.lock,
+    lockOf: (path) => sessionPaths(HOME, CWD, SESSION_IN_PATH.exec(path)?.[0] as SessionId).lock,
+    get damaged() {
+      return damaged
+    },
     live: (agentId) => process?.agents.get(agentId),
   }
   const { tools, processes, model } = scene
 
-  const breaks = (law: Pick<Law, 'number' | 'name'>, what: string): void => {
+  const breaks = (law: Pick<Law, 'number' | 'name' | 'holdsOverDamage'>, what: string): void => {
+    if (damaged !== undefined && law.holdsOverDamage !== true) return
     world.note(() => `BROKEN: law ${law.number}, ${law.name}: ${what}`)
     violation ??= { law: law.number, name: law.name, what }
   }
@@ -123,7 +143,7 @@ function createSession(plan: Plan, options: SessionOptions) {
   const tell = (say: (monitor: Monitor) => void): void => {
     for (const monitor of monitors) say(monitor)
   }
-  const stuck = (what: string): void => breaks({ number: 0, name: 'progress' }, what)
+  const stuck = (what: string): void => breaks(PROGRESS, what)
 
   observe({
     onApplied: (agent, recorded) => {
@@ -178,6 +198,7 @@ function createSession(plan: Plan, options: SessionOptions) {
       limits: plan.limits,
       retries: RETRIES,
       systemPrompt: 'You are the root.',
+      snapshotEvery: plan.snapshotEvery ?? Number.POSITIVE_INFINITY,
     })
     engine.events$.subscribe((event) => onEvent(life, event))
     return engine
@@ -196,12 +217,46 @@ function createSession(plan: Plan, options: SessionOptions) {
   }
 
   const runsStarted = (): number => eventsOf(disk.logs.root, 'run.started').length
+  const branchRuns = (): number =>
+    disk.logs.branches.reduce((sum, log) => sum + eventsOf(log, 'run.started').length, 0)
+
+  /** Asks for a session again; and once more when it is refused because of the spoiled line, of which the user knows. */
+  const resume = async (of: Process, id: SessionId): Promise<Run | undefined> => {
+    try {
+      const run = await ask(of, 'resume', of.engine.resume(id))
+      if (of.life.isAlive) tell((each) => each.onResume?.({ acceptDamage: false, error: undefined }))
+      return run
+    } catch (error) {
+      if (!of.life.isAlive) throw error
+      tell((each) => each.onResume?.({ acceptDamage: false, error }))
+      if (damaged === undefined || codeOf(error, '') !== 'damaged-log') throw error
+    }
+    return ask(of, 'resume over damage', of.engine.resume(id, { acceptDamage: true }))
+  }
+
+  /** Brings the branch back, or makes it if there is none, or none that was asked anything. */
+  const useBranch = async (of: Process, { at, prompt }: BranchPlan): Promise<void> => {
+    const id = branches.at(-1)
+    if (id !== undefined && disk.exists(sessionPaths(HOME, CWD, id).rootLog)) {
+      const run = await resume(of, id)
+      if (run !== undefined) await ask(of, 'resumed branch', run.result)
+    }
+    if (branchRuns() > 0) return
+    const { maxTurns } = prompt
+    const run = of.engine.branch(SESSION, {
+      at: Math.floor(at * ((disk.logs.root?.lastSeq ?? 0) + 1)),
+      prompt: promptFor(BRANCH_AGENT),
+      ...(maxTurns !== undefined && { maxTurns }),
+    })
+    branches.push(run.sessionId)
+    await ask(of, 'branch', run.result)
+  }
 
   /** What the user does with one process: brings the session back, asks what is left to ask, and closes. */
   const live = async (of: Process): Promise<void> => {
     try {
       if (disk.exists(paths.rootLog)) {
-        const run = await ask(of, 'resume', of.engine.resume(SESSION))
+        const run = await resume(of, SESSION)
         if (run !== undefined) await ask(of, 'resumed run', run.result)
       }
       for (let next = runsStarted(); next < plan.prompts.length; next++) {
@@ -213,15 +268,18 @@ function createSession(plan: Plan, options: SessionOptions) {
         })
         await ask(of, 'run', run.result)
       }
+      if (plan.branch !== undefined) await useBranch(of, plan.branch)
+      hasComeThrough = true
     } catch (error) {
       world.note(() => `  the user is told: ${String(error)}`)
       const isTaken = codeOf(error, '') === 'session-locked' && intruders > 0
-      if (!isTaken && !isExpected(error))
-        breaks({ number: 0, name: 'progress' }, `the user is told ${String(error)}`)
+      isGivenUpForGood = damaged !== undefined && codeOf(error, '') === 'impossible-log'
+      if (!isTaken && !isGivenUpForGood && !isExpected(error))
+        breaks(PROGRESS, `the user is told ${String(error)}`)
     }
     await whenAtRest(of)
+    // Somebody else may be closing it: the process is not over before that is.
     if (!of.closing) await close(of)
-    of.over = true
   }
 
   /** Orphans of a failed disk may still be coming to their end when the root has. */
@@ -248,7 +306,26 @@ function createSession(plan: Plan, options: SessionOptions) {
     of.over = true
   }
 
+  /** What happens to the files while no process runs. */
+  const spoil = (): void => {
+    const { snapshotRuins = [], damage } = plan
+    const ruin = snapshotRuins[Math.min(lives, snapshotRuins.length) - 1] ?? 'none'
+    if (lives > 0 && ruin !== 'none') disk.ruinSnapshots(ruin)
+    if (damage === undefined || damaged !== undefined || lives < damage.afterLife) return
+    const { root } = disk.logs
+    const atWork = disk.logs.all.filter(
+      (log) => log !== root && isActive(log.state.run) && isOpened(disk.logs, log),
+    )
+    const candidates = [...(root === undefined ? [] : [root]), ...atWork].filter(
+      ({ trouble }) => trouble.length === 0,
+    )
+    const target = candidates[Math.floor(damage.log * candidates.length)]
+    if (target !== undefined && disk.damageLine(target.path, damage)) damaged = target.path
+  }
+
   const begin = (): Process => {
+    spoil()
+    hasComeThrough = false
     lives += 1
     const life = world.begin()
     world.note(() => `process ${life.number} begins`)
@@ -326,9 +403,15 @@ function createSession(plan: Plan, options: SessionOptions) {
   }
 
   const isGivenUp = (log: ShadowLog): boolean => plan.diskFaults.length > 0 && isOutOfReach(disk.logs, log)
-  const isDone = (): boolean =>
-    runsStarted() >= plan.prompts.length &&
-    disk.logs.all.every((log) => !isActive(log.state.run) || isGivenUp(log))
+  const isDone = (): boolean => {
+    // What lines said that are lost, nobody knows.
+    if (damaged !== undefined) return hasComeThrough || isGivenUpForGood
+    return (
+      runsStarted() >= plan.prompts.length &&
+      (plan.branch === undefined || branchRuns() > 0) &&
+      disk.logs.all.every((log) => !isActive(log.state.run) || isGivenUp(log))
+    )
+  }
 
   const run = async (): Promise<SessionOutcome> => {
     const stops = plan.stops.filter((each) => each.kind !== 'crash-in-write')
@@ -380,6 +463,9 @@ function createSession(plan: Plan, options: SessionOptions) {
       steps: world.steps,
       lives,
       crashes,
+      shortcuts: disk.shortcuts,
+      branches: branchRuns(),
+      isDamaged: damaged !== undefined,
       events: disk.logs.all.reduce((sum, { events }) => sum + events.length, 0),
       story: world.story,
     }

@@ -30,7 +30,10 @@ export interface ShadowLogs {
   replaced(path: string, bytes: Uint8Array): void
   readonly all: readonly ShadowLog[]
   of(agentId: string): ShadowLog | undefined
+  /** The root of the session that all begins with. */
   readonly root: ShadowLog | undefined
+  /** The roots of its branches, in the order in which they were made. */
+  readonly branches: readonly ShadowLog[]
 }
 
 /** Called for each event as it becomes durable, with the state before and after it. */
@@ -126,8 +129,12 @@ export function createShadowLogs(tell: OnDurable): ShadowLogs {
     of: (agentId) => [...logs.values()].find((log) => log.agentId === agentId),
     get root() {
       return [...logs.values()].find(
-        ({ state }) => state.birth !== undefined && state.birth.parent === undefined,
+        ({ state: { birth } }) =>
+          birth !== undefined && birth.parent === undefined && birth.base === undefined,
       )
+    },
+    get branches() {
+      return [...logs.values()].filter(({ state }) => state.birth?.base !== undefined)
     },
   }
 }

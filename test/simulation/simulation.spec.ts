@@ -1,6 +1,7 @@
 /** Whole sessions from seeds, held to all laws after each step. `npm run simulate -- --seeds N` runs as many as you like. */
 import { describe, expect, it } from 'vitest'
 import { planFor, SCENARIOS } from './scenarios.ts'
+import type { SessionOutcome } from './session.ts'
 import { simulate } from './session.ts'
 
 const SEEDS_PER_SCENARIO = 24
@@ -18,6 +19,17 @@ describe('simulated sessions', () => {
     }
     // Sessions in which nothing happens hold every law.
     expect(events / SEEDS_PER_SCENARIO).toBeGreaterThan(10)
+  })
+
+  it('have in them what their scenario is there for: snapshots that are used, branches, damage', async () => {
+    const count = async (scenario: string, of: (outcome: SessionOutcome) => number): Promise<number> => {
+      let sum = 0
+      for (let seed = 1; seed <= 8; seed++) sum += of(await simulate(planFor(seed, scenario)))
+      return sum
+    }
+    expect(await count('snapshots', ({ shortcuts }) => shortcuts)).toBeGreaterThan(40)
+    expect(await count('branches', ({ branches }) => branches)).toBe(8)
+    expect(await count('damage', ({ isDamaged }) => Number(isDamaged))).toBeGreaterThan(4)
   })
 
   it('a seed decides a session to the last step', async () => {

@@ -1,5 +1,6 @@
 /** The caller itself, at that moment, on a task of its own. */
 import type { AgentDefinition } from '../agent-definition.ts'
+import { inert } from '../context/envelope.ts'
 
 /** The envelope around what a fork is told. The engine marks the message; the tag alone proves nothing. */
 export const FORK_TAG = 'fork_directive'
@@ -32,19 +33,14 @@ const RULES = `You are a forked worker now, not the main agent. Everything above
 const DIRECTORY_NOTES = `You work in a git worktree of your own now: the working directory that the inherited conversation names is your parent's, and not yours. Paths in it belong to the parent's directory; translate them to the same place in yours, given here. Read a file again in your directory before you edit it: it may differ from what was read above.
 Your working directory:`
 
-/** The user message that ends the shared conversation. `worktree`: the absolute path of a tree of its own. */
+/** The user message that ends the shared conversation; nothing in a task closes its envelope. `worktree`: the absolute path of a tree of its own. */
 export function forkDirective(
   task: string,
   options: { readonly worktree?: string | undefined } = {},
 ): string {
   const { worktree } = options
-  const directory = worktree === undefined ? [] : [`${DIRECTORY_NOTES} ${onOneLine(worktree)}`]
-  return [`<${FORK_TAG}>`, RULES, ...directory, `Directive:\n${escaped(task)}`, `</${FORK_TAG}>`].join('\n\n')
-}
-
-/** No text of a task closes the envelope or opens another one. */
-function escaped(text: string): string {
-  return text.replaceAll(/<(?=\/?\s{0,9}fork_directive)/giu, '&lt;')
+  const directory = worktree === undefined ? [] : [`${DIRECTORY_NOTES} ${inert(onOneLine(worktree))}`]
+  return [`<${FORK_TAG}>`, RULES, ...directory, `Directive:\n${inert(task)}`, `</${FORK_TAG}>`].join('\n\n')
 }
 
 function onOneLine(text: string): string {

@@ -56,7 +56,10 @@ async function runCommand(
   patience: Patience,
 ): Promise<ProcessOutcome> {
   const output = createCappedOutput(request.maxOutputBytes)
-  const pipe = await openOutputPipe(output.push)
+  const pipe = await openOutputPipe((chunk) => {
+    output.push(chunk)
+    request.onOutput?.(chunk)
+  })
   if (request.signal.aborted) {
     await pipe.drain(0)
     return { output: '', exitCode: null, signal: null, ended: 'aborted', omittedBytes: 0 }

@@ -5,7 +5,8 @@
  *    nearest existing parent.
  * C2 Only the resolved path is opened, and opening follows no link (`file-access.ts`), so that a link that is put
  *    in place after the judgement is refused, not followed.
- * C3 Nothing under `/proc`, `/sys` and `/dev` is touched, by whatever name: reading there has effects, shows
+ * C3 A path that leads elsewhere than when permission was given for it is refused (`ToolContext.judged`).
+ * C4 Nothing under `/proc`, `/sys` and `/dev` is touched, by whatever name: reading there has effects, shows
  *    secrets (`/proc/self/environ`) or never ends.
  */
 import { lstat, realpath, stat } from 'node:fs/promises'
@@ -39,9 +40,18 @@ export async function placePath(path: string, cwd: string): Promise<Place> {
   throw new ToolRefusal(`${named} is a device, a pipe or a socket. File tools work on plain files only.`)
 }
 
-/** As {@link placePath}, and refuses what lies outside the folders that this call may write in. */
+/** As {@link placePath}, for the path that permission was asked for: refuses one that leads elsewhere by now (C3). */
+export async function placeJudged(path: string, { cwd, judged }: ToolContext): Promise<Place> {
+  const place = await placePath(path, cwd)
+  if (judged === undefined || place.real === judged) return place
+  throw new ToolRefusal(
+    `${place.named} led to ${judged} when this call was permitted, and leads to ${place.real} now. Nothing was done. If that is meant, make the call again.`,
+  )
+}
+
+/** As {@link placeJudged}, and refuses what lies outside the folders that this call may write in. */
 export async function placeForWriting(path: string, context: ToolContext): Promise<Place> {
-  const place = await placePath(path, context.cwd)
+  const place = await placeJudged(path, context)
   const roots = [context.cwd, ...(context.writableRoots ?? [])]
   if (roots.some((root) => isInside(root, place.real))) return place
   const target = place.real === place.named ? '' : ` (it leads to ${place.real})`
@@ -55,7 +65,7 @@ export function isInside(root: string, path: string): boolean {
   return path === root || path.startsWith(root.endsWith(sep) ? root : root + sep)
 }
 
-/** A path as it is shown to a model: relative to the working directory where it lies inside, else absolute. */
+/** A path relative to the working directory where it lies inside, else absolute. To show it, see `printable`. */
 export function shownPath(path: string, cwd: string): string {
   return isInside(cwd, path) ? relative(cwd, path) || '.' : path
 }

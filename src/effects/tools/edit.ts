@@ -1,9 +1,10 @@
 /** The tool `Edit`. */
 import * as z from 'zod'
 import type { Place } from './confinement.ts'
-import { applyChange, type Change, intendChange } from './keyed-write.ts'
+import { applyChange, type Change, intendChange, otherNamesNote } from './keyed-write.ts'
 import { counted, lineNumberAt } from './lines.ts'
 import { nearNames } from './near-names.ts'
+import { printable } from './printable.ts'
 import { refusalsAsResults } from './refusals.ts'
 import { explainNoMatch, findMatches, replaceMatches } from './replace-text.ts'
 import { structuredPatch } from './structured-patch.ts'
@@ -40,10 +41,11 @@ export const editTool: Tool<EditInput> = {
   intend: (input, context) => intendChange(input.file_path, edited(input), context),
   run: (input, context) =>
     refusalsAsResults(async () => {
-      const { place, before, after, hash } = await applyChange(input.file_path, edited(input), context)
+      const written = await applyChange(input.file_path, edited(input), context)
+      const { place, before, after, hash } = written
       const original = before?.toString()
       return {
-        content: summary(place, input, original),
+        content: summary(place, input, original) + otherNamesNote(written),
         structured: {
           filePath: place.named,
           oldString: input.old_string,
@@ -90,7 +92,7 @@ const edited =
 
 async function missing(place: Place): Promise<ToolRefusal> {
   const near = await nearNames(place.named)
-  const hint = near.length > 0 ? `Did you mean ${near.join(' or ')}?` : 'Use Write to create it.'
+  const hint = near.length > 0 ? `Did you mean ${near.map(printable).join(' or ')}?` : 'Use Write to create it.'
   return new ToolRefusal(`${place.named} does not exist. ${hint}`)
 }
 

@@ -1,14 +1,16 @@
 /** The tool `Glob`. */
-import { stat } from 'node:fs/promises'
+import { lstat } from 'node:fs/promises'
 import { join } from 'node:path'
 import * as z from 'zod'
-import { isAbsolutePath, shownPath, withHome } from './confinement.ts'
+import { isAbsolutePath, type Place, withHome } from './confinement.ts'
 import { counted } from './lines.ts'
+import { printable } from './printable.ts'
 import { leftOutNote, readableIn } from './readable-files.ts'
 import { refusalsAsResults } from './refusals.ts'
-import { boundsOf, cutNote, runRipgrep, WITHOUT_VCS } from './ripgrep.ts'
+import { boundsOf, cutNote, runRipgrep, unreadableNote, WITHOUT_VCS } from './ripgrep.ts'
 import { placeSearchRoot } from './search-root.ts'
-import type { Tool } from './tool.ts'
+import { type SearchTarget, withSearchTarget } from './search-target.ts'
+import type { Tool, ToolContext, ToolOutput } from './tool.ts'
 import { ToolRefusal } from './tool-refusal.ts'
 
 const MAX_FILES = 100
@@ -35,58 +37,70 @@ export const globTool: Tool<GlobInput> = {
   ruleSubject: (input) => withHome(splitPattern(input).folder ?? '.'),
   run: (input, context) =>
     refusalsAsResults(async () => {
-      const startedAt = context.clock.now()
       refuseOddPattern(input.pattern)
       const { folder, pattern } = splitPattern(input)
-      const root = await placeSearchRoot(folder, context.cwd)
+      const root = await placeSearchRoot(folder, context)
       if (root.kind !== 'folder') throw new ToolRefusal(`${root.named} is a file. Give a folder as path.`)
-      const found = await runRipgrep({
-        args: [
-          '--files',
-          '--null',
-          '--sortr=modified',
-          `--glob=${pattern}`,
-          ...WITHOUT_VCS,
-          ...boundsOf(root.real),
-        ],
-        cwd: root.real,
-        maxBytes: MAX_BYTES,
-        context,
-      })
-      // Every name ends with the separator; what stands after the last one is empty or was cut.
-      const all = found.text.split('\0').slice(0, -1)
-      const mayShow = readableIn(root, context)
-      const names = all.filter((name) => mayShow(join(root.named, name)))
-      const newest = await newestFirst(names.slice(0, MAX_FILES), root.real)
-      const filenames = newest.map((name) => shownPath(join(root.named, name), context.cwd))
-      const truncated = found.cut !== undefined || names.length > filenames.length
-      return {
-        content: describe(filenames, truncated, [cutNote(found), leftOutNote(all.length - names.length)]),
-        structured: {
-          filenames,
-          durationMs: context.clock.now() - startedAt,
-          numFiles: filenames.length,
-          truncated,
-        },
-      }
+      return withSearchTarget(root, context.cwd, (target) => listFiles(root, pattern, target, context))
     }),
+}
+
+async function listFiles(
+  root: Place,
+  pattern: string,
+  target: SearchTarget,
+  context: ToolContext,
+): Promise<ToolOutput> {
+  const startedAt = context.clock.now()
+  const found = await runRipgrep({
+    args: [
+      ...['--files', '--null', '--sortr=modified', `--glob=${pattern}`],
+      ...WITHOUT_VCS,
+      ...boundsOf(root.real),
+    ],
+    target,
+    maxBytes: MAX_BYTES,
+    context,
+  })
+  // Every name ends with the separator; what stands after the last one is empty or was cut.
+  const all = found.text
+    .split('\0')
+    .slice(0, -1)
+    .map((name) => name.replace(/^\.\//, ''))
+  const mayShow = readableIn(root, context)
+  const names = all.filter((name) => mayShow(join(root.named, name)))
+  const newest = await newestFirst(names.slice(0, MAX_FILES), target.cwd)
+  const filenames = newest.map(target.shown)
+  const truncated = found.cut !== undefined || names.length > filenames.length
+  const unreadable = found.unreadable.filter((name) => mayShow(join(root.named, name))).map(target.shown)
+  const notes = [leftOutNote(all.length - names.length), unreadableNote(unreadable)]
+  return {
+    content: describe(filenames, truncated, cutNote(found), notes),
+    structured: {
+      filenames,
+      durationMs: context.clock.now() - startedAt,
+      numFiles: filenames.length,
+      truncated,
+    },
+  }
 }
 
 function describe(
   filenames: readonly string[],
   truncated: boolean,
-  [cut, leftOut]: readonly [string | undefined, string | undefined],
+  cut: string | undefined,
+  notes: readonly (string | undefined)[],
 ): string {
-  const last = leftOut === undefined ? [] : [leftOut]
+  const last = notes.filter((note) => note !== undefined)
   if (filenames.length === 0) return [cut ?? 'No files found', ...last].join('\n')
   const more = `[Only the ${counted(filenames.length, 'file')} modified last. Make the pattern narrower to see others.]`
-  return [...filenames, ...(truncated ? [more] : []), ...last].join('\n')
+  return [...filenames.map(printable), ...(truncated ? [more] : []), ...last].join('\n')
 }
 
 /** Files of the same age come in the order of their names, so that the same folder gives the same answer. */
 async function newestFirst(names: readonly string[], folder: string): Promise<readonly string[]> {
   const timeOf = async (name: string): Promise<number> =>
-    stat(join(folder, name)).then(
+    lstat(join(folder, name)).then(
       (stats) => stats.mtimeMs,
       () => 0,
     )

@@ -1,13 +1,21 @@
 /** The tool `Grep`. */
-import { relative } from 'node:path'
+import { resolve } from 'node:path'
 import * as z from 'zod'
-import { isInside, type Place } from './confinement.ts'
-import { type GrepLine, linesToShow, type OutputMode, parseGrepLines, showGrepLine } from './grep-output.ts'
+import { type Place, shownPath } from './confinement.ts'
+import {
+  GROUP_MARK,
+  type GrepLine,
+  linesToShow,
+  type OutputMode,
+  parseGrepLines,
+  showGrepLine,
+} from './grep-output.ts'
 import { counted } from './lines.ts'
 import { leftOutNote, readableIn } from './readable-files.ts'
 import { refusalsAsResults } from './refusals.ts'
-import { boundsOf, cutNote, runRipgrep, WITHOUT_VCS } from './ripgrep.ts'
+import { boundsOf, cutNote, runRipgrep, unreadableNote, WITHOUT_VCS } from './ripgrep.ts'
 import { placeSearchRoot } from './search-root.ts'
+import { type SearchTarget, withSearchTarget } from './search-target.ts'
 import type { Tool, ToolContext, ToolOutput } from './tool.ts'
 
 /** Under what the engine puts in a request. */
@@ -23,7 +31,9 @@ const lineCount = z.int().min(0).optional()
 const GrepInput = z.strictObject({
   pattern: z.string().min(1).describe('A regular expression, as ripgrep takes it'),
   path: z.string().optional().describe('File or folder to search in; default: the working directory'),
-  glob: z.string().optional().describe('Only files that match, for example "*.ts" or "src/**/*.{js,jsx}"'),
+  glob: z.string().optional().describe(
+    'Only files that match, for example "*.ts" or "src/**/*.{js,jsx}"; one with a slash counts from path',
+  ),
   type: z.string().optional().describe('Only files of a type, for example "ts", "py", "rust"'),
   output_mode: z
     .enum(['content', 'files_with_matches', 'count'])
@@ -56,18 +66,35 @@ export const grepTool: Tool<GrepInput> = {
   run: (input, context) =>
     refusalsAsResults(async () => {
       const mode = input.output_mode ?? 'files_with_matches'
-      const root = await placeSearchRoot(input.path, context.cwd)
-      const found = await runRipgrep({
-        args: [...searchArgs(input, mode), ...filesArgs(input, root, context.cwd)],
-        cwd: context.cwd,
-        maxBytes: MAX_BYTES,
-        context,
-      })
-      const mayShow = context.mayRead && readableIn(root, context)
-      const lines = parseGrepLines(found, mode)
-      const leftOut = mayShow && leftOutNote(await countUnreadable(input, root, mayShow, context))
-      return present(mayShow ? linesToShow(lines, mayShow) : lines, [cutNote(found), leftOut], mode, input)
+      const root = await placeSearchRoot(input.path, context)
+      return withSearchTarget(root, context.cwd, (target) => search(input, mode, root, target, context))
     }),
+}
+
+async function search(
+  input: GrepInput,
+  mode: OutputMode,
+  root: Place,
+  target: SearchTarget,
+  context: ToolContext,
+): Promise<ToolOutput> {
+  const files = filesArgs(input, root, context.cwd)
+  const found = await runRipgrep({
+    args: [...searchArgs(input, mode), ...files],
+    target,
+    maxBytes: MAX_BYTES,
+    context,
+  })
+  const mayShow = readableIn(root, context)
+  const lines = parseGrepLines(found, mode).map((line) =>
+    line.path === undefined ? line : { ...line, path: target.shown(line.path) },
+  )
+  const unreadable = found.unreadable.map(target.shown).filter(mayShow)
+  const notes = [
+    context.mayRead && leftOutNote(await countUnreadable(files, root, target, mayShow, context)),
+    unreadableNote(unreadable),
+  ]
+  return present(context.mayRead ? linesToShow(lines, mayShow) : lines, cutNote(found), notes, mode, input)
 }
 
 function searchArgs(input: GrepInput, mode: OutputMode): readonly string[] {
@@ -78,6 +105,7 @@ function searchArgs(input: GrepInput, mode: OutputMode): readonly string[] {
   return [
     // Sorted: the same files give the same answer. `--null` tells the end of a path from a colon in it.
     ...['--sort=path', '--null', '--no-heading', '--with-filename', `--regexp=${input.pattern}`],
+    `--context-separator=${GROUP_MARK}`,
     ...(mode === 'content' ? ['--line-number', ...around] : []),
     ...(mode === 'files_with_matches' ? ['--files-with-matches'] : []),
     ...(mode === 'count' ? ['--count'] : []),
@@ -86,16 +114,23 @@ function searchArgs(input: GrepInput, mode: OutputMode): readonly string[] {
   ]
 }
 
-/** Which files are searched. The last arguments. */
+/** Which files are searched. */
 function filesArgs(input: GrepInput, root: Place, cwd: string): readonly string[] {
+  const folder = shownPath(root.named, cwd)
   return [
     ...(input.type === undefined ? [] : [`--type=${input.type}`]),
-    ...splitGlobs(input.glob ?? '').map((glob) => `--glob=${glob}`),
+    ...splitGlobs(input.glob ?? '')
+      .flatMap((glob) => withoutFolder(glob, folder))
+      .map((glob) => `--glob=${glob}`),
     ...WITHOUT_VCS,
     ...boundsOf(root.real),
-    '--',
-    targetOf(root, cwd),
   ]
+}
+
+/** A glob that begins with the very folder that is searched is also understood as counting from above it. */
+function withoutFolder(glob: string, folder: string): readonly string[] {
+  const [, mark = '', plain = ''] = /^(!?)(?:\.\/)?(.*)$/s.exec(glob) ?? []
+  return plain.startsWith(`${folder}/`) ? [glob, mark + plain.slice(folder.length)] : [glob]
 }
 
 /**
@@ -103,19 +138,17 @@ function filesArgs(input: GrepInput, root: Place, cwd: string): readonly string[
  * content be guessed, one pattern after the other.
  */
 async function countUnreadable(
-  input: GrepInput,
+  files: readonly string[],
   root: Place,
+  target: SearchTarget,
   mayShow: (path: string) => boolean,
   context: ToolContext,
 ): Promise<number> {
-  const listed = await runRipgrep({
-    args: ['--files', '--null', ...filesArgs(input, root, context.cwd)],
-    cwd: context.cwd,
-    maxBytes: MAX_LISTED_BYTES,
-    context,
-  })
+  if (target.isFile) return mayShow(root.named) ? 0 : 1
+  const args = ['--files', '--null', ...files]
+  const listed = await runRipgrep({ args, target, maxBytes: MAX_LISTED_BYTES, context })
   const names = listed.text.split('\0').slice(0, -1)
-  return names.filter((name) => !mayShow(name)).length
+  return names.filter((name) => !mayShow(resolve(root.named, name))).length
 }
 
 /** Several globs may stand in one field, parted by blanks or by commas outside of braces. */
@@ -136,14 +169,10 @@ function splitGlobs(globs: string): readonly string[] {
   return glob === '' ? found : [...found, glob]
 }
 
-/** Relative, so that ripgrep prints paths relative to the working directory. */
-function targetOf(root: Place, cwd: string): string {
-  return isInside(cwd, root.named) ? `./${relative(cwd, root.named)}` : root.named
-}
-
 function present(
   all: readonly GrepLine[],
-  [cut, leftOut]: readonly [string | undefined, string | undefined],
+  cut: string | undefined,
+  notes: readonly (string | undefined)[],
   mode: OutputMode,
   input: GrepInput,
 ): ToolOutput {
@@ -166,7 +195,7 @@ function present(
   const note = tooLong ?? (limitIsReached ? undefined : cut)
   const body = shown.join('\n')
   const found = all.length === 0 && !note ? nothingFound(mode) : headline(mode, lines)
-  const text = [found, body, note, leftOut].filter((part) => part !== undefined && part !== '')
+  const text = [found, body, note, ...notes].filter((part) => part !== undefined && part !== '')
   return {
     content: text.join('\n'),
     structured: structuredResult(mode, lines, body),

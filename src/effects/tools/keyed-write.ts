@@ -16,6 +16,7 @@ import {
   removeLeftover,
   replaceFile,
 } from './file-access.ts'
+import { counted } from './lines.ts'
 import { failuresAsRefusals } from './refusals.ts'
 import type { Intent, ToolContext } from './tool.ts'
 import { ToolRefusal } from './tool-refusal.ts'
@@ -59,6 +60,14 @@ export interface Written {
   readonly before: Buffer | null | undefined
   readonly after: Buffer
   readonly hash: string
+  /** Further names (hard links) that the file had; they keep the old content. */
+  readonly otherNames: number
+}
+
+/** What a result says of them; nothing when there are none. */
+export function otherNamesNote({ otherNames }: Written): string {
+  if (otherNames === 0) return ''
+  return ` The file had ${counted(otherNames, 'further name')} (hard links), which still ${otherNames === 1 ? 'has' : 'have'} the old content.`
 }
 
 /** W2. Throws a {@link ToolRefusal} when the file is neither as it was nor as it should become. */
@@ -76,7 +85,7 @@ export async function applyChange(path: string, change: Change, context: ToolCon
     const hash = old ? hashOf(old.bytes) : null
     const isNew = intent.before === null
     if (old && hash === intent.after) {
-      return { place, isNew, before: undefined, after: old.bytes, hash: intent.after }
+      return { place, isNew, before: undefined, after: old.bytes, hash: intent.after, otherNames: 0 }
     }
     if (hash !== intent.before) throw changedInBetween(place, old)
     const before = old?.bytes ?? null
@@ -87,8 +96,8 @@ export async function applyChange(path: string, change: Change, context: ToolCon
       )
     }
     if (context.signal.aborted) throw new ToolRefusal(`Interrupted. ${place.named} was not written.`)
-    await replaceFile({ real: place.real, bytes: after, mode: old?.mode, key: context.key })
-    return { place, isNew, before, after, hash: intent.after }
+    await replaceFile({ real: place.real, bytes: after, replaces: old, key: context.key })
+    return { place, isNew, before, after, hash: intent.after, otherNames: old ? old.names - 1 : 0 }
   })
 }
 

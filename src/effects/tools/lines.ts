@@ -24,5 +24,6 @@ export function lineNumberAt(text: string, offset: number): number {
   return line
 }
 
-/** `1 line`, `3 lines`. */
-export const counted = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`
+/** `1 line`, `3 lines`. `many`: a plural that is made otherwise. */
+export const counted = (count: number, noun: string, many = `${noun}s`): string =>
+  `${count} ${count === 1 ? noun : many}`

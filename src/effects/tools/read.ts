@@ -1,10 +1,11 @@
 /** The tool `Read`. */
 import { dirname } from 'node:path'
 import * as z from 'zod'
-import { type Place, placePath } from './confinement.ts'
+import { type Place, placeJudged, placePath } from './confinement.ts'
 import { hashOf, readPlainFile } from './file-access.ts'
 import { counted, cutLine, linesOf } from './lines.ts'
 import { nearNames } from './near-names.ts'
+import { printable } from './printable.ts'
 import { failure, refusalsAsResults } from './refusals.ts'
 import type { Tool, ToolOutput } from './tool.ts'
 import { ToolRefusal } from './tool-refusal.ts'
@@ -39,7 +40,7 @@ export const readTool: Tool<ReadInput> = {
   ruleSubject: (input) => input.file_path,
   run: (input, context) =>
     refusalsAsResults(async () => {
-      const place = await placePath(input.file_path, context.cwd)
+      const place = await placeJudged(input.file_path, context)
       if (place.kind === 'folder') {
         throw new ToolRefusal(`${place.named} is a folder. Use Glob to list files, for example with "*".`)
       }
@@ -55,7 +56,7 @@ async function missing(place: Place, cwd: string): Promise<ToolOutput> {
   const parent = near.length > 0 ? undefined : await placePath(dirname(place.named), cwd)
   const hint =
     near.length > 0
-      ? `Did you mean ${near.join(' or ')}?`
+      ? `Did you mean ${near.map(printable).join(' or ')}?`
       : parent?.kind === 'missing'
         ? `Its folder does not exist either. The working directory is ${cwd}.`
         : `The working directory is ${cwd}.`

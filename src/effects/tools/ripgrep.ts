@@ -1,12 +1,15 @@
 /** Runs ripgrep, the program behind Grep and Glob: bounded in time and output, gone when the call is. */
 import { spawn } from 'node:child_process'
+import { counted } from './lines.ts'
+import { printable } from './printable.ts'
+import type { SearchTarget } from './search-target.ts'
 import type { ToolContext } from './tool.ts'
 import { ToolRefusal } from './tool-refusal.ts'
 
 export interface RipgrepRequest {
   readonly args: readonly string[]
-  /** The folder it runs in; globs with a slash count from here. */
-  readonly cwd: string
+  /** What is searched. Globs with a slash count from there. */
+  readonly target: SearchTarget
   /** Bytes of output after which it is ended. */
   readonly maxBytes: number
   readonly context: ToolContext
@@ -16,13 +19,17 @@ export interface RipgrepOutput {
   readonly text: string
   /** Ended before it was through: `text` stops somewhere in the middle. */
   readonly cut: 'size' | 'time' | undefined
+  /** Folders and files that could not be read, as ripgrep names them. */
+  readonly unreadable: readonly string[]
 }
 
 /** Milliseconds that one search may take. */
 const SEARCH_TIME_LIMIT_MS = 20_000
+/** Bytes of its complaints that are read. */
+const MAX_ERRORS = 64 * 1024
 
 /** For every search: no configuration file, hidden files too. */
-const COMMON_ARGS = ['--no-config', '--color=never', '--no-messages', '--hidden']
+const COMMON_ARGS = ['--no-config', '--color=never', '--no-ignore-messages', '--hidden']
 /** Version control's own folders. Last of all globs: a later one wins. */
 export const WITHOUT_VCS = ['!**/.git', '!**/.hg', '!**/.svn', '!**/.jj'].map((glob) => `--glob=${glob}`)
 
@@ -42,9 +49,10 @@ export async function runRipgrep(request: RipgrepRequest): Promise<RipgrepOutput
     )
   }
   return new Promise((resolve, reject) => {
-    const child = spawn(program, [...COMMON_ARGS, ...request.args], {
-      cwd: request.cwd,
-      stdio: ['ignore', 'pipe', 'pipe'],
+    const { cwd, stdin, args } = request.target
+    const child = spawn(program, [...COMMON_ARGS, ...request.args, ...args], {
+      cwd,
+      stdio: [stdin, 'pipe', 'pipe'],
       // Nothing of the person's own settings; and found like any process of the call should this one die first.
       env: { TROUPE_CALL: `${context.agentId}/${context.callId}` },
     })
@@ -62,7 +70,7 @@ export async function runRipgrep(request: RipgrepRequest): Promise<RipgrepOutput
       cancelLimit()
       context.signal.removeEventListener('abort', end)
     }
-    child.stdout.on('data', (chunk: Buffer) => {
+    child.stdout?.on('data', (chunk: Buffer) => {
       if (bytes >= request.maxBytes) return
       chunks.push(chunk.subarray(0, request.maxBytes - bytes))
       bytes += chunk.length
@@ -70,22 +78,49 @@ export async function runRipgrep(request: RipgrepRequest): Promise<RipgrepOutput
       cut = 'size'
       end()
     })
-    child.stderr.on('data', (chunk: Buffer) => {
-      if (errors.length < 4000) errors += chunk.toString()
+    child.stderr?.on('data', (chunk: Buffer) => {
+      if (errors.length < MAX_ERRORS) errors += chunk.toString('latin1')
     })
     child.once('error', (cause) => {
       release()
-      reject(new ToolRefusal(`ripgrep could not be started in ${request.cwd}: ${cause.message}`, { cause }))
+      reject(new ToolRefusal(`ripgrep could not be started: ${cause.message}`, { cause }))
     })
     child.once('close', (code) => {
       release()
       const text = Buffer.concat(chunks).toString()
+      const { unreadable, others } = readErrors(Buffer.from(errors, 'latin1').toString())
       if (context.signal.aborted) reject(interrupted)
-      // 1 is "nothing found"; 2 without words is "some files could not be read", and the rest counts.
-      else if (cut === undefined && code === 2 && errors !== '') reject(new ToolRefusal(explain(errors)))
-      else resolve({ text, cut })
+      // 1 is "nothing found"; 2 is also "some files could not be read", and the rest counts. What is wrong with the
+      // search itself comes before any output.
+      else if (cut === undefined && code === 2 && others !== '' && text === '') reject(new ToolRefusal(explain(others)))
+      else resolve({ text, cut, unreadable })
     })
   })
+}
+
+const GONE = 2
+
+/** Parts what went wrong with single files from what went wrong with the search. */
+export function readErrors(errors: string): { readonly unreadable: readonly string[]; readonly others: string } {
+  const unreadable = new Set<string>()
+  let others = ''
+  for (const message of errors.split(/^rg: /m).slice(1)) {
+    const single = /^(?<path>.*): [^:]* \(os error (?<code>\d+)\)\s*$/s.exec(message)?.groups
+    if (single === undefined) others += message
+    // What went away while the search ran is no more missing from it than what went away before.
+    else if (Number(single['code']) !== GONE) unreadable.add((single['path'] ?? '').replace(/^\.\//, ''))
+  }
+  return { unreadable: [...unreadable], others: others.trim() }
+}
+
+const NAMED = 3
+
+/** A note on what could not be read, for the end of a result; undefined when all could. Paths as the model knows them. */
+export function unreadableNote(paths: readonly string[]): string | undefined {
+  if (paths.length === 0) return undefined
+  const named = paths.slice(0, NAMED).map(printable).join(', ')
+  const more = paths.length > NAMED ? ', …' : ''
+  return `[${counted(paths.length, 'folder or file', 'folders or files')} could not be read and may hold more: ${named}${more}]`
 }
 
 function explain(errors: string): string {

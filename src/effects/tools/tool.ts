@@ -7,6 +7,9 @@ import type { ResultContent } from '../../machines/agent/messages.ts'
 import type { AgentId, CallId } from '../../machines/ids.ts'
 import type { Clock } from '../clock.ts'
 import type { ProcessRunner } from '../process/process-runner.ts'
+import type { ShellTable } from '../process/shell-table.ts'
+import type { AskPerson } from './ask-person.ts'
+import type { TodoItem } from './todo-list.ts'
 
 /**
  * What a resume may do with a call that has a start and no result (law 3): `interrupt` turns it into an
@@ -39,6 +42,21 @@ export interface ToolContext {
    * leave such files out. Absent: every file may be read. Must be pure and quick: it is asked once per file and name.
    */
   readonly mayRead?: (absolutePath: string) => boolean
+  /**
+   * Where the path of the call led, all links resolved, when permission for it was given. A file tool whose path leads
+   * elsewhere by now refuses. Absent: nobody judged it, as for a call that is repeated after a restart.
+   */
+  readonly judged?: string
+  /** Whether permissions let a redirect be followed to another host. Absent: none is; the model is told the address. */
+  readonly mayFetch?: (url: string) => boolean | Promise<boolean>
+  /** The background shells of this agent. Absent: it can have none. */
+  readonly shells?: ShellTable
+  /** The list that this agent wrote last. Absent: results of TodoWrite do not tell what the list was before. */
+  readonly todos?: () => readonly TodoItem[]
+  /** Asks the person, or the lead of a team. Absent: there is nobody who could answer. */
+  readonly ask?: AskPerson
+  /** Tells the person and the agent of something that is no result: one text, at any time while the call runs. */
+  readonly notify?: (text: string) => void
   readonly signal: AbortSignal
   readonly clock: Clock
   readonly processes: ProcessRunner
@@ -77,9 +95,14 @@ export interface Tool<I = unknown> {
   isReadOnly(input: I): boolean
   /** May run beside other such calls of the same turn. Must not throw. */
   isConcurrencySafe(input: I): boolean
+  /**
+   * Sends something to other machines, so that reading alone does not make it harmless: where a mode lets harmless calls
+   * pass unasked, these are asked about. Absent: it does not.
+   */
+  reachesOut?(input: I): boolean
   /** A path that the call writes to, for rules and modes; relative to `cwd` or absolute. */
   writes?(input: I): string | undefined
-  /** What a rule's specifier is matched against: a command for Bash, a path for file tools. */
+  /** What a rule's specifier is matched against: a command for Bash, a path for file tools, an address for WebFetch. */
   ruleSubject?(input: I): string | undefined
   /**
    * Keyed tools: looks at the world and says what it is going to do, without touching it. Durable before `run`.

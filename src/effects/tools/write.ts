@@ -1,6 +1,6 @@
 /** The tool `Write`. */
 import * as z from 'zod'
-import { applyChange, type Change, intendChange } from './keyed-write.ts'
+import { applyChange, type Change, intendChange, otherNamesNote } from './keyed-write.ts'
 import { counted, linesOf } from './lines.ts'
 import { refusalsAsResults } from './refusals.ts'
 import { structuredPatch } from './structured-patch.ts'
@@ -34,10 +34,11 @@ export const writeTool: Tool<WriteInput> = {
   intend: (input, context) => intendChange(input.file_path, contentOf(input), context),
   run: (input, context) =>
     refusalsAsResults(async () => {
-      const { place, isNew, before, hash } = await applyChange(input.file_path, contentOf(input), context)
+      const written = await applyChange(input.file_path, contentOf(input), context)
+      const { place, isNew, before, hash } = written
       const verb = isNew ? 'Created' : 'Replaced'
       return {
-        content: `${verb} ${place.named} (${counted(linesOf(input.content).length, 'line')}).`,
+        content: `${verb} ${place.named} (${counted(linesOf(input.content).length, 'line')}).${otherNamesNote(written)}`,
         structured: {
           type: isNew ? 'create' : 'update',
           filePath: place.named,

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { build } from 'tsdown'
 
-const folder = path.resolve(import.meta.dirname, '..')
+const worker = path.resolve(import.meta.dirname, '../worker.ts')
 
 export interface CompiledWorker {
   /** The file to start with node. */
@@ -16,13 +16,19 @@ export interface CompiledWorker {
   readonly dispose: () => void
 }
 
-/** Compiles the worker with everything it imports, so that it runs from a temporary folder. */
-export async function compileWorker(): Promise<CompiledWorker> {
+/**
+ * Compiles a worker with everything it imports, so that it runs from a temporary folder. `others` are files that it
+ * loads while it runs: they are compiled into the folder, too, under the names that are their keys.
+ */
+export async function compileWorker(
+  file = worker,
+  others: Readonly<Record<string, string>> = {},
+): Promise<CompiledWorker> {
   const outDir = mkdtempSync(path.join(tmpdir(), 'troupe-crash-worker-'))
   await build({
-    cwd: folder,
+    cwd: path.dirname(file),
     config: false,
-    entry: { worker: path.join(folder, 'worker.ts') },
+    entry: { worker: file, ...others },
     outDir,
     format: 'esm',
     platform: 'node',

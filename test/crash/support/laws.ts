@@ -1,9 +1,9 @@
 /** What must hold for a session that has come to its end, whatever was done to the processes that worked on it. */
-import { readdirSync, readFileSync } from 'node:fs'
 import { expect } from 'vitest'
 import { accepts } from '../../../src/machines/agent/accepts.ts'
 import type { AgentState } from '../../../src/machines/agent/fold.ts'
 import { foldAgent, UNBORN } from '../../../src/machines/agent/fold.ts'
+import { markedProcesses } from './marked-processes.ts'
 import type { AgentLog } from './stage.ts'
 import { callsIn, ofType } from './stage.ts'
 
@@ -62,26 +62,6 @@ function expectPaired(path: string, events: AgentLog['events']): void {
 export function expectNoProcesses(logs: readonly AgentLog[]): void {
   const ids = logs.flatMap(({ events }) => ofType(events, 'agent.spawned').map(({ agentId }) => agentId))
   expect(markedProcesses(ids), 'no process of the session survives').toEqual([])
-}
-
-/** Processes that carry the mark of one of the agents, as `pid mark`. Empty where nobody can see it. */
-export function markedProcesses(agentIds: readonly string[]): readonly string[] {
-  if (process.platform !== 'linux') return []
-  return readdirSync('/proc')
-    .filter((name) => /^\d+$/.test(name))
-    .flatMap((pid) => {
-      const mark = environmentOf(pid).find((entry) => entry.startsWith('TROUPE_CALL='))
-      return mark !== undefined && agentIds.some((id) => mark.includes(id)) ? [`${pid} ${mark}`] : []
-    })
-}
-
-function environmentOf(pid: string): readonly string[] {
-  try {
-    return readFileSync(`/proc/${pid}/environ`, 'utf8').split('\0')
-  } catch {
-    // It ended while the list was read, or is another user's.
-    return []
-  }
 }
 
 /** How often each line of a ledger is there. */

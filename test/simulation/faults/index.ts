@@ -1,36 +1,50 @@
 /** The deliberate faults, at least one for each law. A check that finds nothing when its fault is in is no check. */
 
 import { APPLY_BEFORE_APPEND } from './apply-before-append.ts'
+import { COUNTED_ANEW } from './counted-anew.ts'
 import { DIRECT_RESULT } from './direct-result.ts'
 import { DISCONNECTED_LOCK } from './disconnected-lock.ts'
 import { END_BEFORE_REST } from './end-before-rest.ts'
 import { EVERY_TOOL } from './every-tool.ts'
 import type { Fault } from './fault.ts'
 import { FORGED_ORIGIN } from './forged-origin.ts'
+import { FORGOTTEN_BASE } from './forgotten-base.ts'
 import { FORGOTTEN_NOTICE } from './forgotten-notice.ts'
 import { FORGOTTEN_START } from './forgotten-start.ts'
 import { HALF_CONVERSATION } from './half-conversation.ts'
+import { LOST_BEGINNING } from './lost-beginning.ts'
 import { LOST_END } from './lost-end.ts'
 import { LOST_SYNC } from './lost-sync.ts'
 import { SECOND_END } from './second-end.ts'
+import { SILENT_DAMAGE } from './silent-damage.ts'
+import { STALE_SNAPSHOT } from './stale-snapshot.ts'
 import { SURVIVORS_STAY } from './survivors-stay.ts'
 import { SWALLOWED_LATE } from './swallowed-late.ts'
 import { UNLIMITED_TURNS } from './unlimited-turns.ts'
+import { UNRECORDED_DAMAGE } from './unrecorded-damage.ts'
+import { WRITTEN_BASE } from './written-base.ts'
 
 export const FAULTS: readonly Fault[] = [
   LOST_END,
   APPLY_BEFORE_APPEND,
   LOST_SYNC,
   DIRECT_RESULT,
+  STALE_SNAPSHOT,
   FORGOTTEN_START,
   SECOND_END,
+  COUNTED_ANEW,
   HALF_CONVERSATION,
+  LOST_BEGINNING,
+  FORGOTTEN_BASE,
   EVERY_TOOL,
   FORGOTTEN_NOTICE,
   UNLIMITED_TURNS,
   END_BEFORE_REST,
   SURVIVORS_STAY,
   DISCONNECTED_LOCK,
+  WRITTEN_BASE,
   SWALLOWED_LATE,
+  SILENT_DAMAGE,
+  UNRECORDED_DAMAGE,
   FORGED_ORIGIN,
 ]

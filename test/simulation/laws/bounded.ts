@@ -1,6 +1,6 @@
 import { MAX_CONCURRENT_CALLS } from '../../../src/machines/agent/calls.ts'
 import { DEFINITIONS, RETRIES } from '../definitions.ts'
-import { eventsOf } from '../shadow-logs.ts'
+import { eventsOf, type ShadowLog } from '../shadow-logs.ts'
 import type { Law } from './law.ts'
 
 /** Law 8. */
@@ -8,7 +8,9 @@ export const BOUNDED: Law = {
   number: 8,
   name: 'bounded',
   text: 'Depth, live agents, spawns, turns, concurrency and retries each have a limit; reaching one is an event and a clear status.',
-  watch: ({ disk, plan, tools }, broken) => {
+  watch: ({ disk, plan, tools, lockOf }, broken) => {
+    const inSessionOf = ({ path }: ShadowLog): readonly ShadowLog[] =>
+      disk.logs.all.filter((each) => lockOf(each.path) === lockOf(path))
     const attempts = new Map<string, number>()
     return {
       onDurable: (log, { event }, before) => {
@@ -16,9 +18,9 @@ export const BOUNDED: Law = {
         if (event.type === 'agent.spawned') {
           if (event.depth > limits.depth)
             broken(`${event.agentId} is at depth ${event.depth} of ${limits.depth}`)
-          const children = disk.logs.all.filter(({ state }) => state.birth?.parent !== undefined).length
+          const children = inSessionOf(log).filter(({ state }) => state.birth?.parent !== undefined).length
           if (children > limits.spawns) broken(`${children} children were started, of ${limits.spawns}`)
-          const live = disk.logs.all.filter(({ state }) => state.run?.status === 'active').length + 1
+          const live = inSessionOf(log).filter(({ state }) => state.run?.status === 'active').length + 1
           if (live > limits.liveAgents) broken(`${live} agents are alive, of ${limits.liveAgents}`)
         }
         if (event.type === 'run.started') {
@@ -26,7 +28,7 @@ export const BOUNDED: Law = {
           const definition = DEFINITIONS.find(({ agentType }) => agentType === birth?.plan.agentType)
           const wanted =
             birth?.parent === undefined
-              ? plan.prompts[event.run - 1]?.maxTurns
+              ? (birth?.base === undefined ? plan.prompts[event.run - 1] : plan.branch?.prompt)?.maxTurns
               : (definition?.maxTurns ?? limits.childMaxTurns)
           if (event.maxTurns !== wanted)
             broken(`run ${event.run} of ${log.agentId} may take ${event.maxTurns} turns, not ${wanted}`)

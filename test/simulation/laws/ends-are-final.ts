@@ -1,3 +1,4 @@
+import { lastLineOf } from '../../../src/journal/log-entry.ts'
 import { statusOf } from '../../../src/machines/agent/context.ts'
 import type { Law } from './law.ts'
 import { nameOf } from './law.ts'
@@ -14,11 +15,21 @@ export const ENDS_ARE_FINAL: Law = {
       if (event.type === 'run.started') {
         if (run !== undefined && run.status === 'active')
           broken(`${log.agentId} starts run ${event.run} in the middle of a run`)
-        if (event.run !== (run?.context.run ?? 0) + 1)
-          broken(`${log.agentId} starts run ${event.run} after run ${run?.context.run}`)
+        const last = run?.context.run ?? before.birth?.base?.run ?? 0
+        if (event.run !== last + 1) broken(`${log.agentId} starts run ${event.run} after run ${last}`)
         return
       }
-      if (event.type === 'agent.spawned' || run === undefined) return
+      if (event.type === 'agent.spawned') {
+        const { base } = event
+        const shared = disk.logs.all
+          .find(({ path }) => path === base?.path)
+          ?.events.findLast((recorded) => lastLineOf(recorded) <= (base?.seq ?? -1))
+        const runs = disk.logs.root?.stateAt(shared?.seq ?? -1)?.run?.context.run ?? 0
+        if (base !== undefined && base.run !== runs)
+          broken(`${event.agentId} counts on from run ${base.run} of its base, which is in run ${runs} there`)
+        return
+      }
+      if (run === undefined) return
       if (run.status !== 'active')
         broken(`${nameOf(event)} comes after the end of run ${run.context.run} of ${log.agentId}`)
       if (event.type !== 'agent.ended') return

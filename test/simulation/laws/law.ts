@@ -21,8 +21,10 @@ export interface Scene {
   readonly tools: SimulatedTools
   readonly processes: SimulatedProcesses
   readonly model: SimulatedModel
-  /** Path of the session's lock. */
-  readonly lock: string
+  /** Path of the lock under which a file of a session is written. */
+  lockOf(path: string): string
+  /** The log that has a spoiled line; undefined before that. */
+  readonly damaged: string | undefined
   /** The live agent, as the process that runs now has it. */
   live(agentId: string): Agent | undefined
 }
@@ -47,6 +49,8 @@ export interface Monitor {
   onClosed?(life: Life): void
   /** A second process was let in, although the first holds the session. */
   onIntrusion?(outcome: string): void
+  /** The user has asked for the session again. `error`: why it was refused. */
+  onResume?(resume: { readonly acceptDamage: boolean; readonly error: unknown }): void
   /** Something failed that nobody waited for. */
   onUnhandled?(error: unknown): void
   /** After each step. */
@@ -59,6 +63,11 @@ export interface Law {
   readonly number: number
   readonly name: string
   readonly text: string
+  /**
+   * Whether it holds although lines of a log are lost, as somebody has accepted that. The others speak of what those
+   * lines said.
+   */
+  readonly holdsOverDamage?: boolean
   /** Watches one session. */
   watch(scene: Scene, broken: (what: string) => void): Monitor
 }

@@ -1,4 +1,8 @@
 /** Things that several laws look up. */
+import { lastLineOf } from '../../../src/journal/log-entry.ts'
+import { createConversation } from '../../../src/journal/projections/conversation.ts'
+import { requestMessages } from '../../../src/journal/projections/request-messages.ts'
+import type { RequestMessage } from '../../../src/machines/agent/messages.ts'
 import type { AgentId } from '../../../src/machines/ids.ts'
 import { whereIn } from '../model.ts'
 import type { ShadowLog, ShadowLogs } from '../shadow-logs.ts'
@@ -11,6 +15,16 @@ export function logOfRequest(logs: ShadowLogs, name: string): ShadowLog | undefi
       ({ content }) => whereIn({ messages: [{ role: 'user', content }] }).agent === name,
     ),
   )
+}
+
+/** The messages that a model of this name must be sent when the log is as it is now, its base first if it is a branch. */
+export function messagesOf(logs: ShadowLogs, log: ShadowLog, model: string): readonly RequestMessage[] {
+  const base = log.state.birth?.base
+  const shared = base === undefined ? [] : (logs.all.find(({ path }) => path === base.path)?.events ?? [])
+  const conversation = createConversation()
+  for (const recorded of shared) if (lastLineOf(recorded) <= (base?.seq ?? -1)) conversation.push(recorded)
+  for (const recorded of log.events) conversation.push(recorded)
+  return requestMessages(conversation.entries(), model)
 }
 
 /** The agent and its ancestors, the agent first. */
@@ -37,6 +51,15 @@ export function isOutOfReach(logs: ShadowLogs, log: ShadowLog): boolean {
     ) ||
     (parent !== undefined && isOutOfReach(logs, parent))
   )
+}
+
+/** Whether a resume has to read a log: the root's, and those of children whose calls have no result. */
+export function isOpened(logs: ShadowLogs, log: ShadowLog): boolean {
+  const parent = log.state.birth?.parent
+  if (parent === undefined) return true
+  const above = logs.of(parent.agentId)
+  const isTold = eventsOf(above, 'call.ended').some(({ callId }) => callId === parent.callId)
+  return above !== undefined && !isTold && isOpened(logs, above)
 }
 
 /** All agents below an agent. */

@@ -6,7 +6,7 @@ export const NOTHING_LEFT_BEHIND: Law = {
   number: 9,
   name: 'nothing left behind',
   text: 'After an agent ends, no process, no effect, no request and no timer of it remains.',
-  watch: ({ disk, processes, tools, model, world, live, lock, plan }, broken) => {
+  watch: ({ disk, processes, tools, model, world, live, lockOf, plan }, broken) => {
     const processesOf = (agentId: string): readonly string[] =>
       processes.all
         .filter(({ isRunning, mark }) => isRunning && mark.startsWith(`${agentId}/`))
@@ -30,7 +30,7 @@ export const NOTHING_LEFT_BEHIND: Law = {
         if (scope.length > 0) broken(`${agentId} has ended and ${scope.join()} still runs`)
         const running = processesOf(agentId)
         if (running.length > 0) broken(`${agentId} has ended and the process ${running.join()} still runs`)
-        const holder = disk.holderOf(lock)
+        const holder = disk.holderOf(lockOf(disk.logs.of(agentId)?.path ?? ''))
         const bodies = tools.bodies.filter(
           (body) => body.agentId === agentId && !body.hasEnded && body.life === holder,
         )

@@ -5,5 +5,6 @@ export const PROGRESS: Law = {
   number: 0,
   name: 'progress',
   text: 'A session that nobody stops any more comes to its end.',
+  holdsOverDamage: true,
   watch: () => ({}),
 }
