@@ -93,6 +93,8 @@ export interface AgentDefinition {
   readonly outputSchema?: Readonly<Record<string, unknown>>
   /** Its result ends without the note on how to continue it. */
   readonly isOneShot?: boolean
+  /** It may edit the person's settings file, wherever that is. For built-in definitions: no file can say so. */
+  readonly editsUserSettings?: boolean
   /** It can be asked for but is not in the list that models see. */
   readonly isUnlisted?: boolean
   readonly source: DefinitionSource

@@ -48,6 +48,7 @@ const RecordedDefinition = z.object({
   color: z.string().optional(),
   outputSchema: z.record(z.string(), z.unknown()).optional(),
   isOneShot: z.boolean().optional(),
+  editsUserSettings: z.boolean().optional(),
   isUnlisted: z.boolean().optional(),
   source: z.enum([
     'built-in',

@@ -254,9 +254,11 @@ export class Agent implements MailboxOwner {
     await this.servers.close()
   }
 
-  /** Folders besides its working directory that it may write in: its memory. */
+  /** Places besides its working directory that it may write in: its memory, or the one file that is its work. */
   get writableRoots(): readonly string[] {
-    return this.memory?.writableRoot === undefined ? [] : [this.memory.writableRoot]
+    const settings =
+      this.definition?.editsUserSettings === true ? this.#core.project?.userSettingsFile : undefined
+    return [this.memory?.writableRoot, settings].filter((place) => place !== undefined)
   }
 
   /** The working directory that all its tools use. */

@@ -1,4 +1,5 @@
 /** What an agent is given besides its task: instructions, memory, skills, lists, reminders, and the form of its report. */
+import { readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { describe, expect, it } from 'vitest'
 import type { AgentDefinition } from '../../src/definitions/agent-definition.ts'
@@ -37,6 +38,7 @@ class TestProject implements Project {
   agents
   skills: readonly Skill[]
   readonly mcpServers = []
+  userSettingsFile = '/home/test/.claude/settings.json'
   readonly facts = { agents: [], skills: [], mcpServers: [], settingsFiles: [] }
   readonly diagnostics = []
   /** Folder of the memory of every agent. */
@@ -237,6 +239,32 @@ describe('a memory', () => {
     expect(child()[0]?.system).toContain('Blue is best.')
     const outcomes = facts.flatMap(({ event }) => (event.type === 'call.ended' ? event.outcome : []))
     expect(outcomes).toEqual(['ok', 'denied', 'ok'])
+  })
+})
+
+describe('the settings of the person', () => {
+  it('may be edited by the agent that is made for it, and nothing else outside', async () => {
+    const folder = temporaryFolder()
+    const project = new TestProject()
+    project.userSettingsFile = path.join(folder, 'settings.json')
+    writeFileSync(project.userSettingsFile, '{}')
+    writeFileSync(path.join(folder, 'other.json'), '{}')
+    const edit = (name: string) =>
+      call('Edit', { file_path: path.join(folder, name), old_string: '{}', new_string: '{"a": 1}' })
+    const read = (name: string) => call('Read', { file_path: path.join(folder, name) })
+    const { engine, facts } = world(
+      delegate(
+        'statusline-setup',
+        (_, turn) =>
+          [read('settings.json'), edit('settings.json'), edit('other.json'), say('ok')][turn] ?? say('?'),
+      ),
+      { project, tools: standardTools(), permissions: { mode: 'default' }, cwd: temporaryFolder() },
+    )
+    await engine.run('go').result
+    await engine.close()
+    const outcomes = facts.flatMap(({ event }) => (event.type === 'call.ended' ? event.outcome : []))
+    expect(outcomes).toEqual(['ok', 'ok', 'denied', 'ok'])
+    expect(readFileSync(project.userSettingsFile, 'utf8')).toBe('{"a": 1}')
   })
 })
 

@@ -55,5 +55,6 @@ export const STATUSLINE_SETUP: AgentDefinition = {
   tools: ['Read', 'Edit'],
   model: 'sonnet',
   color: 'orange',
+  editsUserSettings: true,
   source: 'built-in',
 }

@@ -21,6 +21,7 @@ import { createAgentRegistry } from '../../definitions/files/registry.ts'
 import type { DefinitionTrust, TrustSurface } from '../../definitions/files/trust.ts'
 import { type Clock, systemClock } from '../clock.ts'
 import { loadSkills, type SkillPlaces } from '../context/load-skills.ts'
+import { realFolder } from '../context/repository-root.ts'
 import type { Environment } from '../mcp/expand-variables.ts'
 import { againAfter } from './again-after.ts'
 import { diagnosticOf } from './diagnostic.ts'
@@ -151,6 +152,7 @@ export async function openProject(options: ProjectOptions): Promise<Project> {
       return loaded.skills
     },
     mcpServers: mcp.servers,
+    userSettingsFile: join(realFolder(configDir), 'settings.json'),
     userContext: createUserContext(places, env),
     memory: createMemory(places, (diagnostic) => late.push(diagnostic)),
     get facts() {

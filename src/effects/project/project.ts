@@ -38,6 +38,8 @@ export interface Project {
   userContext(cwd: string, options?: { readonly gitStatus?: boolean }): Promise<ProjectText>
   /** Never rejects. */
   memory(scope: MemoryScope, agentType: string): Promise<ProjectMemory>
+  /** Where the person's settings are kept, absolute, links of the folder resolved. It need not exist. */
+  readonly userSettingsFile: string
   /** For agents that explain the project. */
   readonly facts: ProjectFacts
   /** What could not be honoured when it was opened or last read. */
