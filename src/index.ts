@@ -8,6 +8,8 @@
 
 export type {
   AgentView,
+  ApprovalAnswer,
+  ApprovalRequest,
   BranchOptions,
   Denial,
   Engine,

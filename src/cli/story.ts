@@ -109,6 +109,15 @@ function tell(event: AgentEvent, at: number, agent: Agent, cwd: string): Told[] 
       return line(`↺ asked for a better report: ${event.problem}`, 'quiet')
     case 'report.accepted':
       return event.problem === undefined ? [] : line(`✖ report: ${event.problem}`, 'bad')
+    case 'approval.requested':
+      return line(`? needs approval: ${event.reason}`, 'quiet')
+    case 'approval.answered':
+      return line(
+        `? ${event.decision === 'allow' ? 'approved' : 'refused'} by ${event.by}`,
+        event.decision === 'allow' ? 'good' : 'bad',
+      )
+    case 'permission.granted':
+      return line(`? allowed from now on: ${event.rule}`, 'good')
     case 'agent.diagnosed':
       return line(`! ${event.message}`, 'quiet')
     case 'message.added':

@@ -254,6 +254,9 @@ export function createStreamJson(options: StreamJsonOptions): StreamJson {
       case 'agent.faulted':
       case 'agent.backgrounded':
       case 'request.failed':
+      case 'approval.requested':
+      case 'approval.answered':
+      case 'permission.granted':
       case 'call.started':
       // What the engine adds is in the log (`isMeta`); who reads a stream wants what was said and done.
       case 'message.added':
@@ -280,6 +283,7 @@ export function createStreamJson(options: StreamJsonOptions): StreamJson {
           if (!options.partial || speaker.task !== undefined) return []
           return speaker.streamEvents.delta(event.delta).map((part) => streamLine(event.sessionId, part))
         }
+        case 'approval':
         case 'late':
         case 'diagnostic':
           return []

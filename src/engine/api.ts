@@ -86,7 +86,48 @@ export interface PermissionOptions {
   /** Rules, `Tool` or `Tool(specifier)`. */
   readonly allow?: readonly string[]
   readonly deny?: readonly string[]
+  /**
+   * Decides about a call that needs approval. Undefined leaves it to {@link Engine.answer}. A failure is a refusal.
+   * Without this and without `wait` such calls are refused.
+   */
+  readonly canUseTool?: (
+    request: ApprovalRequest,
+    options: { readonly signal: AbortSignal },
+  ) => Promise<ApprovalAnswer | undefined> | ApprovalAnswer | undefined
+  /** Calls that need approval wait for {@link Engine.answer}. Default false. */
+  readonly wait?: boolean
 }
+
+/** A call that waits for somebody's word. */
+export interface ApprovalRequest {
+  /** The same after a restart. */
+  readonly approvalId: string
+  readonly sessionId: SessionId
+  readonly agentId: AgentId
+  readonly agentType: string
+  readonly toolName: string
+  readonly toolUseId: string
+  readonly input: unknown
+  /** Why it was not simply allowed. */
+  readonly reason: string
+  /** The rule that `always` would grant; undefined where none fits. */
+  readonly suggestion: string | undefined
+}
+
+/** The one answer to it. */
+export type ApprovalAnswer =
+  | {
+      readonly decision: 'allow'
+      /** Runs it with this input instead. */
+      readonly input?: unknown
+      /** Calls like it need no approval from now on, in the whole session. */
+      readonly always?: boolean
+    }
+  | {
+      readonly decision: 'deny'
+      /** For the model. */
+      readonly message?: string
+    }
 
 /** How a run ended. */
 export type RunResult = {
@@ -141,6 +182,8 @@ export type EngineEvent =
       readonly type: string
       readonly count: number
     }
+  /** A call waits for an answer. Told again when its session is brought back. */
+  | { readonly kind: 'approval'; readonly request: ApprovalRequest }
   /** Something could not be honoured (law 11). */
   | { readonly kind: 'diagnostic'; readonly code: EngineDiagnosticCode; readonly message: string }
 
@@ -228,6 +271,13 @@ export interface Engine extends AsyncDisposable {
   branch(source: string, options?: BranchOptions): Run
   /** Ends an agent's run and those of its descendants. Resolves when it has ended; at once when it already had. */
   kill(agentId: string, reason?: string): Promise<void>
+  /** Calls that wait for an answer, oldest first. */
+  readonly approvals: readonly ApprovalRequest[]
+  /**
+   * Answers one of them, once and for all. Throws an `EngineError` (`no-such-approval`) when nobody waits for it.
+   * `by`: who decided, for the log. Default `host`.
+   */
+  answer(approvalId: string, answer: ApprovalAnswer, by?: string): void
   /** Live agents of all open sessions. */
   readonly agents: readonly AgentView[]
   readonly events$: Observable<EngineEvent>

@@ -1,6 +1,6 @@
 /**
- * What the log says of the calls of one agent that have no result yet: whether and how each was started. An
- * effect is at-least-once; this is where it looks before it acts.
+ * What the log says of the calls of one agent that have no result yet: whether and how each was started, and what
+ * was decided about it. An effect is at-least-once; this is where it looks before it acts.
  */
 import type { AgentEventOf, Recorded } from '../machines/agent/events.ts'
 import type { CallId } from '../machines/ids.ts'
@@ -10,8 +10,15 @@ export interface StartedCall {
   readonly processes: readonly AgentEventOf<'process.started'>[]
 }
 
+/** An approval that was asked for, and the answer where there is one. */
+export interface RecordedApproval {
+  readonly requested: AgentEventOf<'approval.requested'>
+  readonly answered: AgentEventOf<'approval.answered'> | undefined
+}
+
 export class CallLedger {
   readonly #calls = new Map<CallId, StartedCall>()
+  readonly #approvals = new Map<CallId, RecordedApproval>()
 
   push({ event }: Pick<Recorded, 'event'>): void {
     switch (event.type) {
@@ -25,8 +32,19 @@ export class CallLedger {
         }
         return
       }
+      case 'approval.requested':
+        this.#approvals.set(event.callId, { requested: event, answered: undefined })
+        return
+      case 'approval.answered': {
+        const approval = this.#approvals.get(event.callId)
+        // The first answer counts.
+        if (approval !== undefined && approval.answered === undefined)
+          this.#approvals.set(event.callId, { ...approval, answered: event })
+        return
+      }
       case 'call.ended':
         this.#calls.delete(event.callId)
+        this.#approvals.delete(event.callId)
         return
       default:
     }
@@ -36,8 +54,17 @@ export class CallLedger {
     return this.#calls.get(callId)
   }
 
+  approval(callId: CallId): RecordedApproval | undefined {
+    return this.#approvals.get(callId)
+  }
+
   /** Started calls without a result, oldest first. */
   get open(): readonly StartedCall[] {
     return [...this.#calls.values()]
+  }
+
+  /** Approvals of calls without a result, oldest first. */
+  get approvals(): readonly RecordedApproval[] {
+    return [...this.#approvals.values()]
   }
 }

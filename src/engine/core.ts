@@ -18,7 +18,8 @@ import type { LockInfo } from '../journal/session-lock.ts'
 import type { Storage } from '../journal/storage.ts'
 import type { AgentId } from '../machines/ids.ts'
 import type { Agent } from './agent.ts'
-import type { EngineEvent } from './api.ts'
+import type { EngineEvent, PermissionOptions } from './api.ts'
+import type { Approvals } from './approvals.ts'
 import type { EngineDiagnosticCode } from './errors.ts'
 import type { RunMachine } from './run-actor.ts'
 
@@ -46,6 +47,12 @@ export interface EngineCore {
   /** Events between two snapshots of a log. */
   readonly snapshotEvery: number
   readonly rules: { readonly allow: readonly PermissionRule[]; readonly deny: readonly PermissionRule[] }
+  /** Who can be asked about a call that needs approval. */
+  readonly asking: {
+    readonly canUseTool: PermissionOptions['canUseTool'] | undefined
+    readonly mayWait: boolean
+  }
+  readonly approvals: Approvals
   /** Absolute, symlinks resolved. */
   readonly cwd: string
   readonly home: string

@@ -32,6 +32,8 @@ import type { Agent, EndedRun } from './agent.ts'
 import { DELEGATION_TOOL } from './agent-tool.ts'
 import type {
   AgentView,
+  ApprovalAnswer,
+  ApprovalRequest,
   BranchOptions,
   Engine,
   EngineEvent,
@@ -41,6 +43,7 @@ import type {
   RunOptions,
   SpawnInput,
 } from './api.ts'
+import { Approvals } from './approvals.ts'
 import { branchBirth, GO_ON_FROM_HERE, shareForBranch } from './branch.ts'
 import type { EngineCore } from './core.ts'
 import { effectLogic } from './effect-logic.ts'
@@ -103,6 +106,14 @@ class LocalEngine implements Engine {
 
   get events$() {
     return this.#events.asObservable()
+  }
+
+  get approvals(): readonly ApprovalRequest[] {
+    return this.#core.approvals.requests
+  }
+
+  answer(approvalId: string, answer: ApprovalAnswer, by = 'host'): void {
+    this.#core.approvals.answer(approvalId, answer, by)
   }
 
   get agents(): readonly AgentView[] {
@@ -275,6 +286,11 @@ function createCore(options: EngineOptions, emit: (event: EngineEvent) => void):
     limits: { ...DEFAULT_LIMITS, ...options.limits },
     snapshotEvery: options.snapshotEvery ?? 2_000,
     rules: rulesOf(options),
+    asking: {
+      canUseTool: options.permissions?.canUseTool,
+      mayWait: options.permissions?.wait === true,
+    },
+    approvals: new Approvals(),
     cwd,
     home: resolve(options.home ?? process.env['TROUPE_HOME'] ?? join(homedir(), '.troupe')),
     gitBranch: readGitBranch(cwd),

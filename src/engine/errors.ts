@@ -21,6 +21,7 @@ export type EngineErrorCode =
   | 'engine-closed'
   | 'impossible-log'
   | 'newer-machine'
+  | 'no-such-approval'
   | 'no-such-session'
   | 'no-tools-left'
   | 'other-project'
@@ -36,6 +37,7 @@ export type EngineDiagnosticCode =
   | DiagnosticCode
   | ContextDiagnosticCode
   | McpDiagnosticCode
+  | 'approval-failed'
   | 'blob-restored'
   | 'inspector-failed'
   | 'inspector-slow'

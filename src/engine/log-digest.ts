@@ -18,7 +18,10 @@ import type { AgentEventOf, Recorded } from '../machines/agent/events.ts'
 import {
   AgentEnded,
   AgentPrepared,
+  ApprovalAnswered,
+  ApprovalRequested,
   CallStarted,
+  PermissionGranted,
   ProcessStarted,
   SeenFile,
   ServerStarted,
@@ -44,6 +47,12 @@ const DigestValueSchema = z.strictObject({
   agentId: AgentId.optional(),
   /** Started calls without a result. */
   calls: z.array(z.strictObject({ started: CallStarted, processes: z.array(ProcessStarted) })),
+  /** Approvals of calls without a result. */
+  approvals: z
+    .array(z.strictObject({ requested: ApprovalRequested, answered: ApprovalAnswered.optional() }))
+    .optional(),
+  /** Rules that were granted. */
+  grants: z.array(PermissionGranted).optional(),
   /** Children of calls whose result is not the child's end. */
   leftChildren: z.array(AgentId),
   clock: z.strictObject({ before: z.number(), since: z.number().optional(), last: z.number() }),
@@ -109,6 +118,7 @@ export class LogDigest {
   #report: Placed | undefined
   #stopReason: string | undefined
   #told: Readonly<Record<string, BlobHash>> = {}
+  #grants: readonly AgentEventOf<'permission.granted'>[] = []
   #servers: readonly AgentEventOf<'server.started'>[] = []
 
   /** The digest that {@link value} was taken of. */
@@ -117,6 +127,11 @@ export class LogDigest {
     for (const { started, processes } of value.calls) {
       for (const event of [started, ...processes]) digest.ledger.push({ event })
     }
+    for (const { requested, answered } of value.approvals ?? []) {
+      for (const event of answered === undefined ? [requested] : [requested, answered])
+        digest.ledger.push({ event })
+    }
+    digest.#grants = value.grants ?? []
     digest.#agentId = value.agentId
     digest.seen.note(value.seen)
     digest.#leftChildren = value.leftChildren
@@ -170,6 +185,9 @@ export class LogDigest {
         break
       case 'call.ended':
         this.#pushCallEnd(event)
+        break
+      case 'permission.granted':
+        this.#grants = [...this.#grants, event]
         break
       case 'server.started':
         this.#servers = [...this.#servers, event]
@@ -278,6 +296,11 @@ export class LogDigest {
     return this.#report?.event === undefined ? '' : textOf(this.#report.event.reply.content)
   }
 
+  /** Rules that were granted while it ran. */
+  get grants(): readonly AgentEventOf<'permission.granted'>[] {
+    return this.#grants
+  }
+
   /** MCP servers that were started; a root's may be those of its session, which outlive its runs. */
   get servers(): readonly AgentEventOf<'server.started'>[] {
     return this.#servers
@@ -299,6 +322,13 @@ export class LogDigest {
     return {
       ...(this.#agentId !== undefined && { agentId: this.#agentId }),
       calls: this.ledger.open.map(({ started, processes }) => ({ started, processes: [...processes] })),
+      ...(this.ledger.approvals.length > 0 && {
+        approvals: this.ledger.approvals.map(({ requested, answered }) => ({
+          requested,
+          ...(answered !== undefined && { answered }),
+        })),
+      }),
+      ...(this.#grants.length > 0 && { grants: [...this.#grants] }),
       leftChildren: [...this.#leftChildren],
       clock: { before, last, ...(since !== undefined && { since }) },
       modelUsage: this.#modelUsage,

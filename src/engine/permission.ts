@@ -3,7 +3,7 @@ import { homedir } from 'node:os'
 import { relative, sep } from 'node:path'
 import type { Ceiling, PermissionPolicy, PermissionRequest } from '../definitions/permissions/decide.ts'
 import { ceilingOf, decide } from '../definitions/permissions/decide.ts'
-import { refusalMessage } from '../definitions/permissions/refusal-message.ts'
+import { refusalMessage, suggestRule } from '../definitions/permissions/refusal-message.ts'
 import { specifierKind } from '../definitions/permissions/rule.ts'
 import { isMcpTool } from '../definitions/tool-names.ts'
 import type { Place } from '../effects/tools/confinement.ts'
@@ -13,24 +13,42 @@ import type { Agent } from './agent.ts'
 import type { EngineCore } from './core.ts'
 import { ROOT_TYPE } from './root.ts'
 
-/** Why the call must not run, in words for the model; undefined when it may. */
+/** What becomes of a call: it runs, it does not, with a text for the model, or somebody has to be asked. */
+export type Permission =
+  | { readonly kind: 'allowed' }
+  | { readonly kind: 'refused'; readonly message: string }
+  | {
+      readonly kind: 'ask'
+      readonly reason: string
+      /** The narrowest rule that would allow it. */
+      readonly suggestion: string | undefined
+      /** For the model, when nobody can be asked. */
+      readonly refusal: string
+    }
+
+/** Judges one call. */
 export async function permissionFor(
   core: EngineCore,
   agent: Agent,
   tool: Tool,
   input: unknown,
-): Promise<string | undefined> {
+): Promise<Permission> {
   const request = await requestOf(agent, tool, input)
   if (
     request.writesPath !== undefined &&
     request.resolvedPath !== undefined &&
     isInside(core.home, request.resolvedPath)
   ) {
-    return `${request.writesPath} is among the logs of Troupe itself, which are written by the engine alone, in every permission mode.`
+    return {
+      kind: 'refused',
+      message: `${request.writesPath} is among the logs of Troupe itself, which are written by the engine alone, in every permission mode.`,
+    }
   }
   const decision = decide(request, policyOf(core, agent))
-  // Nobody can be asked yet: whatever wants approval is refused, with the rule that would allow it.
-  return decision.decision === 'allow' ? undefined : refusalMessage(request, decision)
+  if (decision.decision === 'allow') return { kind: 'allowed' }
+  const refusal = refusalMessage(request, decision)
+  if (decision.decision === 'deny') return { kind: 'refused', message: refusal }
+  return { kind: 'ask', reason: decision.reason, suggestion: suggestRule(request), refusal }
 }
 
 async function requestOf(agent: Agent, tool: Tool, input: unknown): Promise<PermissionRequest> {
@@ -95,7 +113,8 @@ export function readGuard(core: EngineCore, agent: Agent): ((path: string) => bo
 
 /** Own mode and rules, what its definition says, and the ceiling of every ancestor, read live along the chain. */
 function policyOf(core: EngineCore, agent: Agent): PermissionPolicy {
-  const { allow, deny } = core.rules
+  const { deny } = core.rules
+  const allow = [...core.rules.allow, ...agent.session.grants]
   const { only, deny: ownDeny } = agent.pool
   const ceilings: Ceiling[] = []
   for (let above = agent.parent; above !== undefined; above = above.parent) {

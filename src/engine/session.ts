@@ -8,6 +8,8 @@ import type { AgentDefinition } from '../definitions/agent-definition.ts'
 import type { AgentInput } from '../definitions/agent-tool.ts'
 import type { Limits } from '../definitions/limits.ts'
 import type { McpServerFact } from '../definitions/mcp-requirement.ts'
+import type { PermissionRule } from '../definitions/permissions/rule.ts'
+import { parseRules } from '../definitions/permissions/rule.ts'
 import type { SpawnPlan as RoutedPlan, SpawnRefusal, SpawnSituation } from '../definitions/routing.ts'
 import { routeSpawn, spawnableDefinitions } from '../definitions/routing.ts'
 import type { McpClients } from '../effects/mcp/mcp-clients.ts'
@@ -56,6 +58,7 @@ export class Session {
   readonly #prepared = new Map<string, PreparedBlobs>()
   #root: Agent | undefined
   #spawns = 0
+  #granted: readonly PermissionRule[] = []
   #inspectionRootId: string | undefined
   #mcp: McpClients | undefined
   #openingMcp: Promise<McpClients> | undefined
@@ -220,6 +223,23 @@ export class Session {
     } catch (error) {
       this.#core.diagnose('meta-not-written', messageOf(error))
     }
+  }
+
+  /** Rules that were granted in this session. They hold for every agent of it, at once. */
+  get grants(): readonly PermissionRule[] {
+    const texts = this.#root?.digest.grants ?? []
+    if (texts.length !== this.#granted.length) {
+      this.#granted = parseRules(
+        texts.map(({ rule }) => rule),
+        { kind: 'allow', source: 'granted in this session' },
+      ).rules
+    }
+    return this.#granted
+  }
+
+  /** Grants a rule to the whole session. The root's log has it. */
+  async grant(rule: string, by: string): Promise<void> {
+    await this.root.post({ type: 'permission.granted', rule, by })
   }
 
   // ── preparing ────────────────────────────────────────────────────────────────────────────────────────

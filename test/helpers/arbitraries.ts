@@ -255,6 +255,19 @@ const drafts: { readonly [T in EventDraft['type']]: fc.Arbitrary<Draft<T>> } = {
       })
       .map(present),
   ),
+  'approval.requested': withType('approval.requested', fc.record({ callId: anyCallId, reason: anyText })),
+  'approval.answered': withType(
+    'approval.answered',
+    fc
+      .record({
+        callId: anyCallId,
+        decision: fc.constantFrom('allow' as const, 'deny' as const),
+        by: anyText,
+        message: optional(anyText),
+      })
+      .map(present),
+  ),
+  'permission.granted': withType('permission.granted', fc.record({ rule: anyText, by: anyText })),
   'agent.diagnosed': withType('agent.diagnosed', fc.record({ code: anyText, message: anyText })),
   'servers.requested': withType(
     'servers.requested',

@@ -54,6 +54,25 @@ export const reportAccepted = (problem?: string): RunEventOf<'report.accepted'> 
   ...(problem !== undefined && { problem }),
 })
 
+export const approvalRequested = (id: CallId): RunEventOf<'approval.requested'> => ({
+  type: 'approval.requested',
+  callId: id,
+  reason: 'the mode asks for approval',
+})
+
+export const approvalAnswered = (id: CallId): RunEventOf<'approval.answered'> => ({
+  type: 'approval.answered',
+  callId: id,
+  decision: 'allow',
+  by: 'host',
+})
+
+export const permissionGranted = (): RunEventOf<'permission.granted'> => ({
+  type: 'permission.granted',
+  rule: 'Bash(ls:*)',
+  by: 'host',
+})
+
 export const messageAdded = (): RunEventOf<'message.added'> => ({
   type: 'message.added',
   about: 'agents',

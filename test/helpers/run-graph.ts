@@ -29,7 +29,7 @@ export function situationOf({ value, context }: RunSnapshot): string {
       waiting,
       outcome: context.outcome?.kind ?? null,
       turnsLeft,
-      corrections: [context.hasReportSchema, context.corrections, context.report === undefined],
+      report: context.hasReportSchema ? [context.corrections, context.report === undefined] : null,
     },
   ])
 }

@@ -178,7 +178,10 @@ function createSession(plan: Plan, options: SessionOptions) {
       tell((each) => each.onFact?.(event))
     } else {
       if (event.kind !== 'delta')
-        world.note(() => `  ${event.kind} ${event.kind === 'late' ? event.type : event.message}`)
+        world.note(
+          () =>
+            `  ${event.kind} ${event.kind === 'late' ? event.type : event.kind === 'approval' ? event.request.approvalId : event.message}`,
+        )
       tell((each) => each.onNotice?.(event))
     }
   }

@@ -16,6 +16,7 @@ import type { ToolUseBlock } from '../../machines/agent/messages.ts'
 import type { CallId } from '../../machines/ids.ts'
 import type { Agent } from '../agent.ts'
 import { DELEGATION_TOOL, isDelegation } from '../agent-tool.ts'
+import { approvalFor } from '../approvals.ts'
 import type { EngineCore } from '../core.ts'
 import type { Effect } from '../effect-logic.ts'
 import { EngineError, messageOf } from '../errors.ts'
@@ -93,16 +94,54 @@ async function resultOf(core: EngineCore, call: Call): Promise<CallEnded> {
     return interruptedResult(callId, block.id, block.name, true)
   }
   if (!parsed.ok) return failedResult(callId, block.id, parsed.message)
-  const { tool, input } = parsed
+  const { tool } = parsed
+  let { input } = parsed
   if (started === undefined) {
     if (!agent.mayUse(tool.name)) {
       return failedResult(callId, block.id, `This agent has no tool ${tool.name}.`, 'denied')
     }
-    const refusal = await permissionFor(core, agent, tool, input)
-    if (refusal !== undefined) return failedResult(callId, block.id, refusal, 'denied')
+    const approved = await approvedInput(core, call, tool, input)
+    if ('refused' in approved) return failedResult(callId, block.id, approved.refused, 'denied')
+    input = approved.input
+  } else {
+    input = changedInput(call, tool) ?? input
   }
   if (isDelegation(tool)) return delegate(core, call, DELEGATION_TOOL.inputSchema.parse(input))
   return runBody(core, call, tool, input)
+}
+
+/** The input that the call may run with, after rules, modes and whoever can be asked; or why it must not. */
+async function approvedInput(
+  core: EngineCore,
+  call: Call,
+  tool: Tool,
+  input: unknown,
+): Promise<{ readonly input: unknown } | { readonly refused: string }> {
+  const { agent, callId, block, signal } = call
+  const permission = await permissionFor(core, agent, tool, input)
+  if (permission.kind === 'allowed') return { input }
+  if (permission.kind === 'refused') return { refused: permission.message }
+  const { reason, suggestion, refusal } = permission
+  const question = { toolName: tool.name, toolUseId: block.id, input: block.input, reason, suggestion }
+  const answer = await approvalFor(core, agent, callId, question, signal)
+  if (answer === undefined) return { refused: refusal }
+  if (answer.decision === 'deny') {
+    const why = answer.message === undefined ? '' : ` It was said: ${answer.message}`
+    return {
+      refused: `${tool.name} was refused by ${answer.by}.${why} Do not try to reach the same end by another way.`,
+    }
+  }
+  if (answer.input === undefined) return { input }
+  const changed = tool.inputSchema.safeParse(answer.input)
+  if (!changed.success)
+    return { refused: `${tool.name} was approved with an input that it does not take, so it was not run.` }
+  return { input: changed.data }
+}
+
+/** After a restart: what a call was approved with instead of what the model wrote. */
+function changedInput({ agent, callId }: Call, tool: Tool): unknown {
+  const changed = tool.inputSchema.safeParse(agent.ledger.approval(callId)?.answered?.input)
+  return changed.success ? changed.data : undefined
 }
 
 async function runBody(core: EngineCore, call: Call, tool: Tool, input: unknown): Promise<CallEnded> {

@@ -30,6 +30,8 @@ export const ACCEPTED: Readonly<Record<RunEventType, readonly Phase[]>> = {
   'reply.received': ['requesting'],
   'request.failed': ['requesting'],
   'call.started': ['acting'],
+  'approval.requested': ['acting'],
+  'approval.answered': ['acting'],
   'process.started': ['acting', 'draining'],
   'call.ended': ['acting', 'draining'],
   'kill.requested': ['awaitingPrompt', 'preparing', 'requesting', 'acting', 'checking'],
@@ -40,6 +42,7 @@ export const ACCEPTED: Readonly<Record<RunEventType, readonly Phase[]>> = {
   'agent.ended': ['draining'],
   'message.added': LIVE,
   'agent.diagnosed': LIVE,
+  'permission.granted': LIVE,
   'servers.requested': LIVE,
   'server.started': LIVE,
   'run.suspended': LIVE,
@@ -68,6 +71,8 @@ export function accepts(
   if (!ACCEPTED[event.type].includes(phase)) return false
   switch (event.type) {
     case 'call.started':
+    case 'approval.requested':
+    case 'approval.answered':
       return run.context.calls.some((call) => call.callId === event.callId && call.phase !== 'waiting')
     case 'process.started':
     case 'call.ended':

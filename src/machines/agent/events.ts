@@ -284,6 +284,34 @@ export const CallStarted = z.looseObject({
   child: z.object({ agentId: AgentId, plan: SpawnPlan }).optional(),
 })
 
+/** A call may run only if somebody approves it. The call waits; so may others, each for its own answer. */
+export const ApprovalRequested = z.looseObject({
+  type: z.literal('approval.requested'),
+  callId: CallId,
+  /** Why it was not simply allowed, for whoever decides. */
+  reason: z.string(),
+})
+
+/** The one answer. */
+export const ApprovalAnswered = z.looseObject({
+  type: z.literal('approval.answered'),
+  callId: CallId,
+  decision: z.enum(['allow', 'deny']),
+  /** Who decided: `host`, or a name that the host gives. */
+  by: z.string(),
+  /** For the model, with a refusal. */
+  message: z.string().optional(),
+  /** What the call runs with instead of what the model wrote. */
+  input: z.unknown().optional(),
+})
+
+/** Calls like this need no approval from now on: in the whole session, or by this agent. */
+export const PermissionGranted = z.looseObject({
+  type: z.literal('permission.granted'),
+  rule: z.string(),
+  by: z.string(),
+})
+
 /** A call's own process group is running; a resume ends what survived a crash by it. */
 export const ProcessStarted = z.looseObject({
   type: z.literal('process.started'),
@@ -336,6 +364,9 @@ export const AgentEvent = z.discriminatedUnion('type', [
   ReportAccepted,
   ReportRejected,
   CallStarted,
+  ApprovalRequested,
+  ApprovalAnswered,
+  PermissionGranted,
   ProcessStarted,
   CallEnded,
 ])

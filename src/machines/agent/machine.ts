@@ -202,6 +202,7 @@ export const agentMachine = machineSetup.createMachine({
     'run.resumed': {},
     'message.added': {},
     'agent.diagnosed': {},
+    'permission.granted': {},
     'servers.requested': {},
     'server.started': {},
   },
@@ -294,6 +295,8 @@ export const agentMachine = machineSetup.createMachine({
             acting: {
               on: {
                 'call.started': { guard: 'isRequestedCall', actions: 'markStarted' },
+                'approval.requested': { guard: 'isRequestedCall' },
+                'approval.answered': { guard: 'isRequestedCall' },
                 'process.started': { guard: 'isOpenCall' },
                 'call.ended': {
                   guard: 'isOpenCall',

@@ -106,6 +106,10 @@ export function createFakeEngine(): FakeEngine {
     },
     engine: {
       run: begin,
+      approvals: [],
+      answer: () => {
+        throw new Error('no test of the command line answers')
+      },
       spawn: () => {
         throw new Error('the command line spawns nothing')
       },

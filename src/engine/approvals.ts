@@ -1,0 +1,152 @@
+/**
+ * Calls that wait for somebody's word.
+ *
+ *   P1  Asked and answered are events of the agent: after a restart an answer is not asked for again, and a question
+ *       without one is asked anew, under the same id.
+ *   P2  Each is answered once: the first answer counts, a later one is an error of whoever gives it.
+ *   P3  Answers come from the host alone; no text of an agent, a tool or a file reaches this.
+ */
+import type { AgentEventOf } from '../machines/agent/events.ts'
+import type { AgentId, CallId } from '../machines/ids.ts'
+import type { Agent } from './agent.ts'
+import type { ApprovalAnswer, ApprovalRequest } from './api.ts'
+import type { EngineCore } from './core.ts'
+import { Suspended } from './effects/suspended.ts'
+import { EngineError, messageOf } from './errors.ts'
+
+type Answered = AgentEventOf<'approval.answered'>
+
+interface Waiting {
+  readonly request: ApprovalRequest
+  readonly answer: (answer: ApprovalAnswer, by: string) => void
+}
+
+/** The approvals of an engine that wait for an answer. */
+export class Approvals {
+  readonly #waiting = new Map<string, Waiting>()
+
+  get requests(): readonly ApprovalRequest[] {
+    return [...this.#waiting.values()].map(({ request }) => request)
+  }
+
+  /** Gives the one answer. Throws an `EngineError` (`no-such-approval`) when nobody waits for it. */
+  answer(approvalId: string, answer: ApprovalAnswer, by: string): void {
+    const waiting = this.#waiting.get(approvalId)
+    if (waiting === undefined)
+      throw new EngineError(
+        'no-such-approval',
+        `no call waits for the approval ${approvalId}: it was answered before, or its agent has ended`,
+      )
+    this.#waiting.delete(approvalId)
+    waiting.answer(answer, by)
+  }
+
+  /** Waits for an answer. Rejects with the signal's reason. */
+  wait(
+    request: ApprovalRequest,
+    signal: AbortSignal,
+  ): Promise<{ readonly answer: ApprovalAnswer; readonly by: string }> {
+    return new Promise((resolve, reject) => {
+      const onAbort = (): void => {
+        this.#waiting.delete(request.approvalId)
+        reject(signal.reason)
+      }
+      if (signal.aborted) return onAbort()
+      signal.addEventListener('abort', onAbort, { once: true })
+      this.#waiting.set(request.approvalId, {
+        request,
+        answer: (answer, by) => {
+          signal.removeEventListener('abort', onAbort)
+          resolve({ answer, by })
+        },
+      })
+    })
+  }
+}
+
+/** The name of an approval: that of its call, which is unique for ever. */
+export const approvalIdOf = (agentId: AgentId, callId: CallId): string => `${agentId}:${callId}`
+
+/** What is asked for one call. */
+export interface Question {
+  readonly toolName: string
+  readonly toolUseId: string
+  readonly input: unknown
+  readonly reason: string
+  /** The narrowest rule that would allow it. */
+  readonly suggestion: string | undefined
+}
+
+/**
+ * The answer to a call that needs approval: the one in the log, or a new one. Undefined when nobody can be asked.
+ * Rejects with `Suspended` when the agent has moved on.
+ */
+export async function approvalFor(
+  core: EngineCore,
+  agent: Agent,
+  callId: CallId,
+  question: Question,
+  signal: AbortSignal,
+): Promise<Answered | undefined> {
+  const recorded = agent.ledger.approval(callId)
+  if (recorded?.answered !== undefined) return recorded.answered
+  const { canUseTool, mayWait } = core.asking
+  if (canUseTool === undefined && !mayWait) return undefined
+  if (recorded === undefined)
+    await take(agent, { type: 'approval.requested', callId, reason: question.reason })
+  const request: ApprovalRequest = {
+    approvalId: approvalIdOf(agent.id, callId),
+    sessionId: agent.session.id,
+    agentId: agent.id,
+    agentType: agent.birth.plan.agentType,
+    ...question,
+  }
+  const waiting = core.approvals.wait(request, signal)
+  core.emit({ kind: 'approval', request })
+  if (canUseTool !== undefined) askHost(core, canUseTool, request, signal)
+  const { answer, by } = await waiting
+  const answered: Answered = {
+    type: 'approval.answered',
+    callId,
+    decision: answer.decision,
+    by,
+    ...(answer.decision === 'deny' && answer.message !== undefined && { message: answer.message }),
+    ...(answer.decision === 'allow' && answer.input !== undefined && { input: answer.input }),
+  }
+  await take(agent, answered)
+  if (answer.decision === 'allow' && answer.always === true && question.suggestion !== undefined)
+    await agent.session.grant(question.suggestion, by)
+  return answered
+}
+
+/** A callback of the host that fails has said no: nothing runs because an answer got lost. */
+function askHost(
+  core: EngineCore,
+  canUseTool: NonNullable<EngineCore['asking']['canUseTool']>,
+  request: ApprovalRequest,
+  signal: AbortSignal,
+): void {
+  const give = (answer: ApprovalAnswer, by: string): void => {
+    try {
+      core.approvals.answer(request.approvalId, answer, by)
+    } catch {
+      // Somebody was faster, or the agent has ended.
+    }
+  }
+  const ask = async (): Promise<void> => {
+    try {
+      const answer = await canUseTool(request, { signal })
+      if (answer !== undefined) give(answer, 'host')
+    } catch (error) {
+      const message = `the host could not decide (${messageOf(error)})`
+      core.diagnose('approval-failed', `${request.toolName} of agent ${request.agentId}: ${message}`)
+      give({ decision: 'deny', message }, 'engine')
+    }
+  }
+  void ask()
+}
+
+async function take(agent: Agent, event: AgentEventOf<'approval.requested'> | Answered): Promise<void> {
+  if ((await agent.post(event)) === 'late')
+    throw new Suspended(`an approval of call ${event.callId} came too late`)
+}
