@@ -1,4 +1,5 @@
 /** What came of a hook: values that events keep and decisions are made of. Plain data, bounded. */
+import { onOneLine } from '../context/text.ts'
 
 /** Why a hook said nothing that counts. It changes nothing, and is told. */
 export type HookFaultCode =
@@ -75,12 +76,22 @@ const CUT_MARK = '\n[… the rest of what the hook said is left out …]'
 
 /** A text of a hook: well formed, trimmed, at most {@link MAX_HOOK_TEXT} long. Undefined when it is blank. */
 export function hookText(text: string): string | undefined {
-  // Cut first: what is left out need not be made well formed. The method is there; the compiler's library types
-  // (ES2023) do not know it yet.
-  const start = text.trim().slice(0, MAX_HOOK_TEXT + 1) as string & { toWellFormed(): string }
-  if (start === '') return undefined
-  if (start.length <= MAX_HOOK_TEXT) return start.toWellFormed()
-  const kept = start.slice(0, MAX_HOOK_TEXT - CUT_MARK.length)
-  // Half a character at the cut goes.
-  return `${(kept.replace(/[\uD800-\uDBFF]$/, '') as typeof start).toWellFormed()}${CUT_MARK}`
+  const trimmed = text.trim()
+  if (trimmed === '') return undefined
+  if (trimmed.length <= MAX_HOOK_TEXT) return wellFormed(trimmed)
+  return `${startOf(trimmed, MAX_HOOK_TEXT - CUT_MARK.length)}${CUT_MARK}`
 }
+
+/** Foreign text for a message: on one line, well formed, at most `most` UTF-16 units of its start or its end. */
+export function shortText(text: string, most: number, kept: 'start' | 'end' = 'start'): string {
+  // Cut before it is cleaned, so that a flood costs nothing, and after it, as cleaning makes it longer.
+  if (kept === 'start') return startOf(onOneLine(text.trimStart().slice(0, most)), most)
+  return wellFormed(onOneLine(text.trimEnd().slice(-most)).slice(-most))
+}
+
+/** Half a character at the cut goes. */
+const startOf = (text: string, most: number): string =>
+  wellFormed(text.length <= most ? text : text.slice(0, most).replace(/[\uD800-\uDBFF]$/, ''))
+
+// The method is there; the compiler's library types (ES2023) do not know it yet.
+const wellFormed = (text: string): string => (text as string & { toWellFormed(): string }).toWellFormed()

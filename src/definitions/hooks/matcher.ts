@@ -27,7 +27,7 @@ const LONGEST_SUBJECT = 1_000
 const NAMES = /^[\p{L}\p{M}\p{N}_:@/\- ]+(?:[|,][\p{L}\p{M}\p{N}_:@/\- ]+)*$/u
 
 /** Names that a tool had, by its name of today. */
-const OLD_TOOL_NAMES: Readonly<Record<string, readonly string[]>> = { Agent: ['Task'] }
+const OLD_TOOL_NAMES: ReadonlyMap<string, readonly string[]> = new Map([['Agent', ['Task']]])
 
 /** Reads a matcher as a declaration has it. */
 export function readHookMatcher(written: string | undefined): HookMatcher {
@@ -66,5 +66,5 @@ function isNamed({ kind, name }: HookSubject, wanted: string): boolean {
 function namesOf({ kind, name }: HookSubject): readonly string[] {
   if (kind === 'other') return [name]
   const today = canonicalToolName(name)
-  return [...new Set([name, today, ...(OLD_TOOL_NAMES[today] ?? [])])]
+  return [...new Set([name, today, ...(OLD_TOOL_NAMES.get(today) ?? [])])]
 }

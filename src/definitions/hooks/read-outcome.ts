@@ -8,10 +8,9 @@
  * | 2 | a block, its reason on standard error; what it blocks is in `HOOK_EVENT_TRAITS` |
  * | other, a signal, a timeout | a fault: it is told and changes nothing |
  */
-import { onOneLine } from '../context/text.ts'
 import type { HookEvent } from '../hook-declaration.ts'
 import { decidesPermission, HOOK_EVENT_TRAITS } from './event-traits.ts'
-import { type HookAnswer, type HookOutcome, type HookProblem, hookText } from './hook-outcome.ts'
+import { type HookAnswer, type HookOutcome, type HookProblem, hookText, shortText } from './hook-outcome.ts'
 import { pathIn, readHookOutput, withVerdict } from './read-output.ts'
 
 /** How a command hook ended. */
@@ -97,6 +96,6 @@ function objectIn(stdout: string): unknown {
 
 function failed(code: 'hook-failed' | 'hook-timed-out', how: string, stderr: string): HookOutcome {
   // Errors end with what matters.
-  const said = onOneLine(stderr.trim().slice(-SHOWN_OF_STDERR))
+  const said = shortText(stderr, SHOWN_OF_STDERR, 'end')
   return { kind: 'failed', fault: { code, message: said === '' ? `${how}.` : `${how}: ${said}` } }
 }

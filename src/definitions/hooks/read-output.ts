@@ -7,11 +7,10 @@
  * O3 The strongest verdict counts where several are given: deny, ask, allow.
  */
 import * as z from 'zod'
-import { onOneLine } from '../context/text.ts'
 import { isRecord, toPlainData } from '../files/plain-data.ts'
 import type { HookEvent } from '../hook-declaration.ts'
 import { decidesPermission, HOOK_EVENT_TRAITS } from './event-traits.ts'
-import { type HookAnswer, type HookProblem, type HookVerdict, hookText } from './hook-outcome.ts'
+import { type HookAnswer, type HookProblem, type HookVerdict, hookText, shortText } from './hook-outcome.ts'
 
 /** What a hook may answer. All fields are optional, and those that mean nothing at its event are told. */
 export interface HookOutput {
@@ -72,8 +71,7 @@ const Input = z.record(z.string(), z.unknown())
 /** Reads a value of any kind. Never throws. */
 export function readHookOutput(value: unknown, event: HookEvent): ReadHookOutput {
   const problems: HookProblem[] = []
-  const tell: Tell = (code, message) =>
-    void problems.push({ code, message: onOneLine(message).slice(0, 500) })
+  const tell: Tell = (code, message) => void problems.push({ code, message: shortText(message, 500) })
   const plain = toPlainData(value)
   if (plain.kind === 'refused' || !isRecord(plain.value)) {
     const why = plain.kind === 'refused' ? plain.reason : 'it must be an object'

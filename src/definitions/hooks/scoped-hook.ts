@@ -1,7 +1,7 @@
 /** Hooks as they are in force: what they are for, and where they come from. */
-import { onOneLine } from '../context/text.ts'
 import type { HookDeclaration } from '../hook-declaration.ts'
 import { HOOK_EVENT_TRAITS } from './event-traits.ts'
+import { shortText } from './hook-outcome.ts'
 import { readHookMatcher } from './matcher.ts'
 
 /** Whose events a hook sees. */
@@ -68,8 +68,7 @@ function subagentStopOf({ matcher: _, ...declaration }: HookDeclaration): HookDe
 
 /** Who speaks, in words: for envelopes, events and messages. On one line, at most 200 characters. */
 export function hookLabel(event: string, source: HookSource): string {
-  const label = onOneLine(`${event} hook of ${sourceName(source)}`)
-  return label.length > 200 ? `${label.slice(0, 199)}…` : label
+  return shortText(`${event} hook of ${sourceName(source)}`, 200)
 }
 
 /** What cannot be honoured of these hooks (law 11). The same each time: tell it when they come into force. */
@@ -77,7 +76,7 @@ export function checkHooks(hooks: readonly ScopedHook[]): readonly HookDiagnosti
   return hooks.flatMap(({ declaration: { event, matcher }, source }): readonly HookDiagnostic[] => {
     if (matcher === undefined) return []
     const read = readHookMatcher(matcher)
-    const shown = JSON.stringify(matcher.length > 80 ? `${matcher.slice(0, 80)}…` : matcher)
+    const shown = JSON.stringify(shortText(matcher, 80))
     const label = hookLabel(event, source)
     if (read.kind === 'refused') {
       const message = `The ${label} never runs: its matcher ${shown} cannot be used, ${read.why}. List the names with "|" between them.`
