@@ -62,6 +62,14 @@ export { openProject } from './effects/project/open-lazily.ts'
 export type { ProjectOptions } from './effects/project/open-project.ts'
 export type { Project } from './effects/project/project.ts'
 
+// ── hooks ────────────────────────────────────────────────────────────────────────────────────────────────
+
+export type { HookEvent } from './definitions/hook-declaration.ts'
+export type { HookInput, HookInputOf } from './definitions/hooks/hook-input.ts'
+export type { HookOutput } from './definitions/hooks/read-output.ts'
+export type { AnyHostHook, HookReply, HostHook } from './effects/hooks/hook.ts'
+export { hostHook } from './effects/hooks/hook.ts'
+
 // ── tools and ports ──────────────────────────────────────────────────────────────────────────────────────
 
 export type { CancelTimer, Clock } from './effects/clock.ts'

@@ -124,6 +124,14 @@ function tell(event: AgentEvent, at: number, agent: Agent, cwd: string): Told[] 
       return line(`· told of ${event.about}`, 'quiet')
     case 'servers.requested':
       return line(`+ MCP ${event.servers.join(', ')}`, 'quiet')
+    case 'hook.started':
+      return line(`+ ${event.label}`, 'quiet')
+    case 'hook.ended':
+      return event.outcome.kind === 'failed' ? line(`✖ ${event.outcome.fault.message}`, 'bad') : []
+    case 'stop.blocked':
+      return line('↺ a stop hook sent it back to work', 'quiet')
+    case 'hook.process_started':
+    case 'run.drained':
     case 'agent.prepared':
     case 'process.started':
     case 'server.started':

@@ -254,6 +254,11 @@ export function createStreamJson(options: StreamJsonOptions): StreamJson {
       case 'agent.faulted':
       case 'agent.backgrounded':
       case 'request.failed':
+      case 'hook.started':
+      case 'hook.process_started':
+      case 'hook.ended':
+      case 'run.drained':
+      case 'stop.blocked':
       case 'approval.requested':
       case 'approval.answered':
       case 'permission.granted':

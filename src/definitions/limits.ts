@@ -16,6 +16,8 @@ export interface Limits {
   readonly toolResultChars: number
   /** How often an agent is asked once more for a report that is missing or has not the form asked for. */
   readonly reportNudges: number
+  /** How often in a row stop hooks may send an agent back to work. */
+  readonly stopBlocks: number
 }
 
 /** What holds until somebody sets something else. */
@@ -27,4 +29,5 @@ export const DEFAULT_LIMITS: Limits = {
   agentResultChars: 100_000,
   toolResultChars: 50_000,
   reportNudges: 1,
+  stopBlocks: 5,
 }

@@ -25,7 +25,7 @@ import { accepts, phaseOf } from '../machines/agent/accepts.ts'
 import type { AgentEventOf, EventDraft, Fault, Recorded } from '../machines/agent/events.ts'
 import type { AgentState } from '../machines/agent/fold.ts'
 import { foldAgent, isActive } from '../machines/agent/fold.ts'
-import type { ToolUseBlock } from '../machines/agent/messages.ts'
+import type { PromptContent, ToolUseBlock } from '../machines/agent/messages.ts'
 import { isToolUse } from '../machines/agent/messages.ts'
 import type { AgentId, CallId } from '../machines/ids.ts'
 import { AgentServers } from './agent-servers.ts'
@@ -112,6 +112,8 @@ export class Agent implements MailboxOwner {
   readonly #identity: LogIdentity
   #pool: ResolvedPool | undefined
   #isEquipped = false
+  #hooksNamed = 0
+  #lastPrompt: PromptContent = ''
   #request: { readonly model: string; readonly projection: RequestMessages } | undefined
   #apiDurationMs = 0
   #late = 0
@@ -248,6 +250,12 @@ export class Agent implements MailboxOwner {
     this.#isEquipped = true
   }
 
+  /** A name for the hooks of one moment, unique in its log. */
+  nextHook(): string {
+    this.#hooksNamed = Math.max(this.#hooksNamed, this.#digest.hookCount) + 1
+    return `hook:${this.#hooksNamed}`
+  }
+
   /** Lets go of it: what it brought along is gone when this resolves. */
   async unequip(): Promise<void> {
     this.#isEquipped = false
@@ -348,6 +356,11 @@ export class Agent implements MailboxOwner {
     if (reply === undefined || reply.reply.stop_reason !== 'max_tokens') return false
     const last = reply.reply.content.at(-1)
     return last !== undefined && isToolUse(last) && reply.calls.at(-1)?.callId === callId
+  }
+
+  /** What the run was asked; empty after a restart in the middle of one. */
+  get lastPrompt(): PromptContent {
+    return this.#lastPrompt
   }
 
   /** Whether the run was prepared with a tool of this name. */
@@ -566,7 +579,10 @@ export class Agent implements MailboxOwner {
     this.#cursor = cursor
     this.#offset = place.to
     this.#lastEvent = place
-    if (recorded.event.type === 'run.started') this.#apiDurationMs = 0
+    if (recorded.event.type === 'run.started') {
+      this.#apiDurationMs = 0
+      this.#lastPrompt = recorded.event.content
+    }
     this.#digest.push(recorded, place)
     this.#conversation.push(recorded)
     this.#snapshots.count()
@@ -574,6 +590,8 @@ export class Agent implements MailboxOwner {
 
   #snapshotIfDue(closing: boolean): void {
     if (this.#isHalted || !this.#snapshots.isDue(closing)) return
+    // The report that a stop hook's detour must not lose is content, which a snapshot does not hold.
+    if (this.#digest.keepsReport) return
     // A finished child is not opened again.
     if (this.parent !== undefined && !this.isRunning) return
     // Behind the last event there may be bytes that are none, until the next one is written.

@@ -10,6 +10,7 @@ import type { Limits } from '../definitions/limits.ts'
 import type { McpServerConfig } from '../definitions/mcp-server-config.ts'
 import type { PermissionMode } from '../definitions/permission-mode.ts'
 import type { Clock } from '../effects/clock.ts'
+import type { AnyHostHook } from '../effects/hooks/hook.ts'
 import type { Ids } from '../effects/ids.ts'
 import type { Model, ModelDelta } from '../effects/model/model.ts'
 import type { RetryPolicy } from '../effects/model/retrying.ts'
@@ -55,6 +56,8 @@ export interface EngineOptions {
   readonly project?: Project
   /** MCP servers that all agents share, by name. Default: those of `project`. */
   readonly mcpServers?: Readonly<Record<string, McpServerConfig>>
+  /** Functions of the host that run at moments of agents' lives; make them with `hostHook`. */
+  readonly hooks?: readonly AnyHostHook[]
   /** What is switched on. Default: what the environment says, else the defaults. */
   readonly features?: Partial<Features>
   /** Tools besides `Agent`. Default: Read, Write, Edit, Glob, Grep, Bash. */

@@ -21,6 +21,7 @@ import type { Agent } from './agent.ts'
 import type { EngineEvent, PermissionOptions } from './api.ts'
 import type { Approvals } from './approvals.ts'
 import type { EngineDiagnosticCode } from './errors.ts'
+import type { EngineHooks } from './hooks/engine-hooks.ts'
 import type { RunMachine } from './run-actor.ts'
 
 export interface EngineCore {
@@ -53,6 +54,7 @@ export interface EngineCore {
     readonly mayWait: boolean
   }
   readonly approvals: Approvals
+  readonly hooks: EngineHooks
   /** Absolute, symlinks resolved. */
   readonly cwd: string
   readonly home: string

@@ -7,6 +7,7 @@ import { BUILT_IN_DEFINITIONS } from '../definitions/built-in/index.ts'
 import { didYouMean } from '../definitions/closest-name.ts'
 import type { Diagnostic } from '../definitions/diagnostic.ts'
 import { readFeatures } from '../definitions/features.ts'
+import type { ScopedHook } from '../definitions/hooks/scoped-hook.ts'
 import { DEFAULT_LIMITS } from '../definitions/limits.ts'
 import { MODEL_ALIASES, resolveModelId } from '../definitions/model-aliases.ts'
 import { modeDiagnostic } from '../definitions/permissions/modes.ts'
@@ -52,7 +53,9 @@ import { drain } from './effects/drain.ts'
 import { prepare } from './effects/prepare.ts'
 import { requestModel } from './effects/request-model.ts'
 import { runCall } from './effects/run-call.ts'
+import { stopHooks } from './effects/stop-hooks.ts'
 import { EngineClosedError, EngineError } from './errors.ts'
+import { EngineHooks } from './hooks/engine-hooks.ts'
 import { createInspection } from './inspection.ts'
 import { openSession, sessionExists } from './open-session.ts'
 import { hostBirth, rootBirth } from './root.ts'
@@ -63,6 +66,8 @@ import { viewOf } from './view.ts'
 
 /** What no command of an agent needs to know. */
 const SECRETS = ['ANTHROPIC_API_KEY', 'ANTHROPIC_AUTH_TOKEN']
+
+const NO_HOOKS: readonly ScopedHook[] = []
 
 const KEEP_ALIVE_MS = 2 ** 31 - 1
 
@@ -291,6 +296,9 @@ function createCore(options: EngineOptions, emit: (event: EngineEvent) => void):
       mayWait: options.permissions?.wait === true,
     },
     approvals: new Approvals(),
+    get hooks() {
+      return hooks
+    },
     cwd,
     home: resolve(options.home ?? process.env['TROUPE_HOME'] ?? join(homedir(), '.troupe')),
     gitBranch: readGitBranch(cwd),
@@ -302,6 +310,10 @@ function createCore(options: EngineOptions, emit: (event: EngineEvent) => void):
     emit,
     diagnose,
   }
+  const hooks = new EngineHooks(core, {
+    declared: () => project?.hooks ?? NO_HOOKS,
+    functions: options.hooks ?? [],
+  })
   const machine: RunMachine = agentMachine.provide({
     actors: {
       prepare: effectLogic('prepare', agents, prepare(core)),
@@ -309,6 +321,7 @@ function createCore(options: EngineOptions, emit: (event: EngineEvent) => void):
       runCall: effectLogic('runCall', agents, runCall(core)),
       checkReport: effectLogic('checkReport', agents, checkReport(core)),
       drain: effectLogic('drain', agents, drain(core)),
+      stopHooks: effectLogic('stopHooks', agents, stopHooks(core)),
     },
   })
   return core

@@ -3,6 +3,8 @@
  */
 import type { ContextDiagnosticCode } from '../definitions/context/context-diagnostic.ts'
 import type { DiagnosticCode } from '../definitions/diagnostic.ts'
+import type { HookFaultCode, HookProblemCode } from '../definitions/hooks/hook-outcome.ts'
+import type { HookDiagnosticCode } from '../definitions/hooks/scoped-hook.ts'
 import type { SpawnRefusal } from '../definitions/routing.ts'
 import type { McpDiagnosticCode } from '../effects/mcp/diagnostic.ts'
 import type { BaseErrorCode } from '../journal/replay/base.ts'
@@ -37,6 +39,11 @@ export type EngineDiagnosticCode =
   | DiagnosticCode
   | ContextDiagnosticCode
   | McpDiagnosticCode
+  | HookDiagnosticCode
+  | HookFaultCode
+  | HookProblemCode
+  | 'hook-notice'
+  | 'stop-blocks-reached'
   | 'approval-failed'
   | 'blob-restored'
   | 'inspector-failed'

@@ -8,6 +8,7 @@
  */
 
 import * as z from 'zod'
+import { keptReport } from '../definitions/hooks/stop-continuation.ts'
 import type { SeenFilesRecord } from '../effects/tools/seen-files.ts'
 import { createSeenFiles } from '../effects/tools/seen-files.ts'
 import type { Span } from '../journal/log-items.ts'
@@ -21,6 +22,8 @@ import {
   ApprovalAnswered,
   ApprovalRequested,
   CallStarted,
+  HookProcessStarted,
+  HookResult,
   PermissionGranted,
   ProcessStarted,
   SeenFile,
@@ -51,6 +54,22 @@ const DigestValueSchema = z.strictObject({
   approvals: z
     .array(z.strictObject({ requested: ApprovalRequested, answered: ApprovalAnswered.optional() }))
     .optional(),
+  /** Hooks of this run, by their moment. */
+  hooks: z
+    .record(
+      z.string(),
+      z.array(
+        z.strictObject({
+          hook: z.string(),
+          place: Bytes,
+          label: z.string(),
+          outcome: HookResult.optional(),
+          process: HookProcessStarted.optional(),
+        }),
+      ),
+    )
+    .optional(),
+  hookCount: Bytes.optional(),
   /** Rules that were granted. */
   grants: z.array(PermissionGranted).optional(),
   /** Children of calls whose result is not the child's end. */
@@ -88,6 +107,15 @@ const DigestValueSchema = z.strictObject({
 export type DigestValue = z.infer<typeof DigestValueSchema>
 export const DigestValue: z.ZodType<DigestValue> = DigestValueSchema
 
+/** A hook that was started, and what came of it, where that is known. */
+export interface RecordedHook {
+  readonly hook: string
+  readonly place: number
+  readonly label: string
+  readonly outcome?: AgentEventOf<'hook.ended'>['outcome'] | undefined
+  readonly process?: AgentEventOf<'hook.process_started'> | undefined
+}
+
 /** A reply and its place; the reply itself is there when somebody may need it. */
 interface Placed {
   readonly place: ReplyPlace
@@ -118,6 +146,10 @@ export class LogDigest {
   #report: Placed | undefined
   #stopReason: string | undefined
   #told: Readonly<Record<string, BlobHash>> = {}
+  readonly #hooks = new Map<string, readonly RecordedHook[]>()
+  #hookCount = 0
+  /** The report that a stop hook found, where it stays. */
+  #kept: string | undefined
   #grants: readonly AgentEventOf<'permission.granted'>[] = []
   #servers: readonly AgentEventOf<'server.started'>[] = []
 
@@ -132,6 +164,8 @@ export class LogDigest {
         digest.ledger.push({ event })
     }
     digest.#grants = value.grants ?? []
+    for (const [moment, hooks] of Object.entries(value.hooks ?? {})) digest.#hooks.set(moment, hooks)
+    digest.#hookCount = value.hookCount ?? 0
     digest.#agentId = value.agentId
     digest.seen.note(value.seen)
     digest.#leftChildren = value.leftChildren
@@ -166,6 +200,11 @@ export class LogDigest {
         this.#denials = []
         this.#prepared = undefined
         this.#report = undefined
+        this.#hooks.clear()
+        this.#kept = undefined
+        break
+      case 'stop.blocked':
+        if (event.keepsReport === true) this.#kept ??= this.reportText
         break
       case 'agent.prepared':
         this.#prepared = event
@@ -186,6 +225,11 @@ export class LogDigest {
       case 'call.ended':
         this.#pushCallEnd(event)
         break
+      case 'hook.started':
+      case 'hook.process_started':
+      case 'hook.ended':
+        this.#pushHook(event)
+        break
       case 'permission.granted':
         this.#grants = [...this.#grants, event]
         break
@@ -201,6 +245,23 @@ export class LogDigest {
     this.#clock = tick(this.#clock, recorded)
   }
 
+  #pushHook(event: AgentEventOf<'hook.started' | 'hook.process_started' | 'hook.ended'>): void {
+    if (event.type === 'hook.started') {
+      const { hook, place, label, moment } = event
+      this.#hooks.set(moment, [...(this.#hooks.get(moment) ?? []), { hook, place, label }])
+      this.#hookCount += 1
+      return
+    }
+    const change = event.type === 'hook.ended' ? { outcome: event.outcome } : { process: event }
+    for (const [moment, hooks] of this.#hooks) {
+      if (!hooks.some(({ hook }) => hook === event.hook)) continue
+      this.#hooks.set(
+        moment,
+        hooks.map((known) => (known.hook === event.hook ? { ...known, ...change } : known)),
+      )
+    }
+  }
+
   #pushReply(event: Reply, { from, to }: Span): void {
     const placed: Placed = { place: { from, to, seq: event.seq, run: this.#run }, event }
     this.#lastReply = placed
@@ -212,6 +273,9 @@ export class LogDigest {
   #pushCallEnd(event: AgentEventOf<'call.ended'>): void {
     if (event.files !== undefined) this.seen.note(event.files)
     const child = this.ledger.get(event.callId)?.started.child
+    for (const moment of this.#hooks.keys()) {
+      if (moment.endsWith(` ${event.callId}`)) this.#hooks.delete(moment)
+    }
     if (event.delivered !== undefined) {
       this.#modelUsage = addModelUsage(this.#modelUsage, modelUsageOf(event.toolUseResult))
     } else if (child !== undefined) {
@@ -293,7 +357,26 @@ export class LogDigest {
 
   /** Text of the last reply of this run that has any; empty when none has. */
   get reportText(): string {
+    return this.#kept === undefined ? this.#lastText : keptReport(this.#kept, this.#lastText).text
+  }
+
+  /** Whether the report is not simply the last text. */
+  get keepsReport(): boolean {
+    return this.#kept !== undefined
+  }
+
+  get #lastText(): string {
     return this.#report?.event === undefined ? '' : textOf(this.#report.event.reply.content)
+  }
+
+  /** Hooks of this run, by their moment. */
+  get hooks(): ReadonlyMap<string, readonly RecordedHook[]> {
+    return this.#hooks
+  }
+
+  /** How many hooks this agent has ever started. */
+  get hookCount(): number {
+    return this.#hookCount
   }
 
   /** Rules that were granted while it ran. */
@@ -328,6 +411,10 @@ export class LogDigest {
           ...(answered !== undefined && { answered }),
         })),
       }),
+      ...(this.#hooks.size > 0 && {
+        hooks: Object.fromEntries([...this.#hooks].map(([moment, hooks]) => [moment, [...hooks]])),
+      }),
+      ...(this.#hookCount > 0 && { hookCount: this.#hookCount }),
       ...(this.#grants.length > 0 && { grants: [...this.#grants] }),
       leftChildren: [...this.#leftChildren],
       clock: { before, last, ...(since !== undefined && { since }) },

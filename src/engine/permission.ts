@@ -20,6 +20,8 @@ export type Permission =
   | {
       readonly kind: 'ask'
       readonly reason: string
+      /** An ask rule wants it, which no hook can answer. */
+      readonly isByRule: boolean
       /** The narrowest rule that would allow it. */
       readonly suggestion: string | undefined
       /** For the model, when nobody can be asked. */
@@ -48,7 +50,7 @@ export async function permissionFor(
   if (decision.decision === 'allow') return { kind: 'allowed' }
   const refusal = refusalMessage(request, decision)
   if (decision.decision === 'deny') return { kind: 'refused', message: refusal }
-  return { kind: 'ask', reason: decision.reason, suggestion: suggestRule(request), refusal }
+  return { kind: 'ask', isByRule: false, reason: decision.reason, suggestion: suggestRule(request), refusal }
 }
 
 async function requestOf(agent: Agent, tool: Tool, input: unknown): Promise<PermissionRequest> {

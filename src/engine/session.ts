@@ -58,6 +58,7 @@ export class Session {
   readonly #prepared = new Map<string, PreparedBlobs>()
   #root: Agent | undefined
   #spawns = 0
+  #hasBegun = false
   #granted: readonly PermissionRule[] = []
   #inspectionRootId: string | undefined
   #mcp: McpClients | undefined
@@ -187,6 +188,7 @@ export class Session {
     const child = this.#live.get(childId)
     this.#live.delete(childId)
     this.#core.agents.delete(childId)
+    this.#core.hooks.unregister(childId)
     if (child !== undefined) this.#core.storage.release(child.logPath)
   }
 
@@ -274,6 +276,13 @@ export class Session {
     return blobs
   }
 
+  /** With the first run of this process: is the session new, or was it there? Undefined after that. */
+  takesBeginning(): 'startup' | 'resume' | undefined {
+    if (this.#hasBegun) return undefined
+    this.#hasBegun = true
+    return this.root.runNumber === 1 && this.root.digest.hookCount === 0 ? 'startup' : 'resume'
+  }
+
   // ── MCP servers ──────────────────────────────────────────────────────────────────────────────────────
 
   /** The shared servers and those of single agents, once somebody has asked for them. */
@@ -312,6 +321,7 @@ export class Session {
   /** Suspends every agent and lets go of the lock. Nothing of the session runs any more when it resolves. */
   async close(reason: EngineError): Promise<void> {
     const agents = this.agents
+    if (this.#hasBegun) await this.#core.hooks.sessionEnds(this.root)
     // All mailboxes close before anything is aborted: an aborted child must not look like a failed one.
     await Promise.all(agents.map((agent) => agent.seal()))
     await Promise.all(agents.map((agent) => agent.stop(reason)))

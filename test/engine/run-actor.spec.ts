@@ -41,7 +41,9 @@ function spiedMachine() {
       prepare: spy('prepare'),
       requestModel: spy('requestModel'),
       runCall: spy<CallInput>('runCall'),
+      checkReport: spy('checkReport'),
       drain: spy('drain'),
+      stopHooks: spy('stopHooks'),
     },
   })
   return { machine, story }

@@ -38,6 +38,7 @@ class TestProject implements Project {
   agents
   skills: readonly Skill[]
   readonly mcpServers = []
+  readonly hooks = []
   userSettingsFile = '/home/test/.claude/settings.json'
   readonly facts = { agents: [], skills: [], mcpServers: [], settingsFiles: [] }
   readonly diagnostics = []

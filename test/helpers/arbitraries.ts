@@ -255,6 +255,37 @@ const drafts: { readonly [T in EventDraft['type']]: fc.Arbitrary<Draft<T>> } = {
       })
       .map(present),
   ),
+  'run.drained': fc.constant({ type: 'run.drained' as const }),
+  'stop.blocked': fc.constant({ type: 'stop.blocked' as const }),
+  'hook.started': withType(
+    'hook.started',
+    fc
+      .record({
+        hook: anyText,
+        moment: anyText,
+        event: anyText,
+        place: anyCount,
+        label: anyText,
+        command: optional(anyText),
+      })
+      .map(present),
+  ),
+  'hook.process_started': withType(
+    'hook.process_started',
+    fc.record({ hook: anyText, pid: anyPositive, startTime: optional(anyText) }).map(present),
+  ),
+  'hook.ended': withType(
+    'hook.ended',
+    fc.record({
+      hook: anyText,
+      durationMs: anyCount,
+      outcome: fc.oneof(
+        fc.constant({ kind: 'aborted' as const }),
+        anyText.map((why) => ({ kind: 'lost' as const, why })),
+        anyText.map((context) => ({ kind: 'answered' as const, answer: { context }, problems: [] })),
+      ),
+    }),
+  ),
   'approval.requested': withType('approval.requested', fc.record({ callId: anyCallId, reason: anyText })),
   'approval.answered': withType(
     'approval.answered',

@@ -41,7 +41,9 @@ export function live(stored?: ReturnType<typeof agentMachine.getPersistedSnapsho
       prepare: effect('prepare'),
       requestModel: effect('requestModel'),
       runCall,
+      checkReport: effect('checkReport'),
       drain: effect('drain'),
+      stopHooks: effect('stopHooks'),
     },
   })
   const actor = createActor(machine, {

@@ -67,6 +67,32 @@ export const approvalAnswered = (id: CallId): RunEventOf<'approval.answered'> =>
   by: 'host',
 })
 
+export const drained = (): RunEventOf<'run.drained'> => ({ type: 'run.drained' })
+
+export const stopBlocked = (): RunEventOf<'stop.blocked'> => ({ type: 'stop.blocked' })
+
+export const hookStarted = (): RunEventOf<'hook.started'> => ({
+  type: 'hook.started',
+  hook: 'hook:0.0',
+  moment: 'SubagentStop#0',
+  event: 'SubagentStop',
+  place: 0,
+  label: 'a hook',
+})
+
+export const hookProcessStarted = (): RunEventOf<'hook.process_started'> => ({
+  type: 'hook.process_started',
+  hook: 'hook:0.0',
+  pid: 4713,
+})
+
+export const hookEnded = (): RunEventOf<'hook.ended'> => ({
+  type: 'hook.ended',
+  hook: 'hook:0.0',
+  durationMs: 1,
+  outcome: { kind: 'aborted' },
+})
+
 export const permissionGranted = (): RunEventOf<'permission.granted'> => ({
   type: 'permission.granted',
   rule: 'Bash(ls:*)',

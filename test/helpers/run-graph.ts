@@ -12,7 +12,7 @@ import { AGENT, RUN } from './run-events.ts'
 import { everyEvent } from './run-walks.ts'
 
 /** More situations than a run has; a traversal that goes on beyond it has a key that grows. */
-const LIMIT = 20_000
+const LIMIT = 50_000
 
 /**
  * What makes two situations differ: the state, how many calls are open and waiting, the outcome, the turns left, what a

@@ -21,6 +21,9 @@ const SELDOM = new Set<RunEvent['type']>([
   'message.added',
   'agent.diagnosed',
   'permission.granted',
+  'hook.started',
+  'hook.process_started',
+  'hook.ended',
   'servers.requested',
   'server.started',
 ])
@@ -47,6 +50,11 @@ export function everyEvent(run: RunSnapshot, at: number): RunEvent[] {
     make.messageAdded(),
     make.diagnosed(),
     make.permissionGranted(),
+    make.drained(),
+    make.stopBlocked(),
+    make.hookStarted(),
+    make.hookProcessStarted(),
+    make.hookEnded(),
     make.serversRequested(),
     make.serverStarted(),
     ...calls.flatMap((id) => [

@@ -16,6 +16,7 @@ export const ENVELOPE_NAMES = [
   'claude-md',
   'fork-directive',
   'git-status',
+  'hook-output',
   'loaded-skill',
   'security-warning',
   'system-reminder',

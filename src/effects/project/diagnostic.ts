@@ -25,6 +25,9 @@ export type ProjectDiagnosticCode =
   | 'settings-field-unreadable'
   /** A key stands where it has no force, as trust that a project gives itself. */
   | 'settings-not-honoured'
+  /** As in agent files. */
+  | 'hook-event-assumed'
+  | 'hook-unreadable'
   | 'settings-outside'
   | 'settings-unreadable'
   /** Changes will not all be noticed. */

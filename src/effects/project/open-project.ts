@@ -19,6 +19,7 @@ import { byCodeUnits } from '../../definitions/context/text.ts'
 import type { AgentFile, AgentRegistry, FileDiagnostic } from '../../definitions/files/agent-file.ts'
 import { createAgentRegistry } from '../../definitions/files/registry.ts'
 import type { DefinitionTrust, TrustSurface } from '../../definitions/files/trust.ts'
+import { checkHooks, hooksForAll, type ScopedHook } from '../../definitions/hooks/scoped-hook.ts'
 import { type Clock, systemClock } from '../clock.ts'
 import { loadSkills, type SkillPlaces } from '../context/load-skills.ts'
 import { realFolder } from '../context/repository-root.ts'
@@ -30,7 +31,7 @@ import { type Plugin, type PluginFolder, readPlugin } from './plugin.ts'
 import type { Project } from './project.ts'
 import { agentPlaces, findPlaces, type ProjectPlaces, settingsPlaces } from './project-places.ts'
 import { type AgentSources, createAgentFileReader } from './read-agent-files.ts'
-import { readSettings } from './settings.ts'
+import { readSettings, type Settings } from './settings.ts'
 import { withoutDistrusted } from './trust.ts'
 import { createMemory, createUserContext } from './user-context.ts'
 import { watchTargets } from './watch-targets.ts'
@@ -97,8 +98,10 @@ export async function openProject(options: ProjectOptions): Promise<Project> {
     builtIn,
     strict,
   })
+  const settingsHooks = hooksOf(settings.files, isTrusted)
   const fixed = [
     ...settings.diagnostics,
+    ...settingsHooks.diagnostics,
     ...mcp.diagnostics,
     ...plugins.flatMap(({ diagnostics }) => diagnostics),
   ]
@@ -152,6 +155,7 @@ export async function openProject(options: ProjectOptions): Promise<Project> {
       return loaded.skills
     },
     mcpServers: mcp.servers,
+    hooks: settingsHooks.hooks,
     userSettingsFile: join(realFolder(configDir), 'settings.json'),
     userContext: createUserContext(places, env),
     memory: createMemory(places, (diagnostic) => late.push(diagnostic)),
@@ -212,6 +216,40 @@ function createLoader(parts: LoaderParts): (before: Loaded | undefined) => Promi
     }
   }
 }
+
+/** Hooks of settings. A project's run only when it is trusted; what is reserved for plugins and policies is theirs. */
+function hooksOf(
+  files: readonly Settings[],
+  isTrusted: boolean,
+): { readonly hooks: readonly ScopedHook[]; readonly diagnostics: readonly FileDiagnostic[] } {
+  const isReserved = files.some((file) => file.strictPluginOnlyCustomization.includes('hooks'))
+  const diagnostics: FileDiagnostic[] = []
+  const hooks = files.flatMap(({ scope, path, hooks }) => {
+    if (hooks.length === 0) return []
+    const isProjects = scope === 'project' || scope === 'local'
+    if (isProjects && !isTrusted) {
+      const message =
+        'The hooks of this file do not run, because the project is not trusted. Look at their commands; then trust the project (--trust-project).'
+      diagnostics.push(diagnosticOf('warning', path, 'project-not-trusted', message))
+      return []
+    }
+    if (isReserved && scope !== 'policy') {
+      const message = 'The hooks of this file do not run: a policy reserves hooks for plugins.'
+      diagnostics.push(diagnosticOf('warning', path, 'settings-not-honoured', message))
+      return []
+    }
+    return hooksForAll(hooks, { kind: 'file', path })
+  })
+  return { hooks, diagnostics: [...diagnostics, ...hookDiagnostics(hooks)] }
+}
+
+const hookDiagnostics = (hooks: readonly ScopedHook[]): readonly FileDiagnostic[] =>
+  checkHooks(hooks).map(({ severity, code, message, source }) => ({
+    severity,
+    code,
+    message,
+    file: source.kind === 'file' ? source.path : 'hooks',
+  }))
 
 function sourcesOf(
   places: ProjectPlaces,

@@ -3,6 +3,7 @@ import type { MemoryScope, ProjectFacts } from '../../definitions/agent-definiti
 import type { ContextDiagnostic } from '../../definitions/context/context-diagnostic.ts'
 import type { Skill } from '../../definitions/context/skill.ts'
 import type { AgentRegistry, FileDiagnostic } from '../../definitions/files/agent-file.ts'
+import type { ScopedHook } from '../../definitions/hooks/scoped-hook.ts'
 import type { McpServerConfig } from '../../definitions/mcp-server-config.ts'
 
 /** A text for a prompt, and what could not be honoured in making it. */
@@ -34,6 +35,8 @@ export interface Project {
   /** The skills of this moment, sorted by name: the same array until they change. */
   readonly skills: readonly Skill[]
   readonly mcpServers: readonly ProjectMcpServer[]
+  /** Hooks of settings files, for all agents. */
+  readonly hooks: readonly ScopedHook[]
   /** CLAUDE.md files and, unless `gitStatus` is false, the git status, as one message. Never rejects. */
   userContext(cwd: string, options?: { readonly gitStatus?: boolean }): Promise<ProjectText>
   /** Never rejects. */

@@ -8,7 +8,9 @@
 import * as z from 'zod'
 import { printable } from '../../definitions/context/text.ts'
 import type { FileDiagnostic } from '../../definitions/files/agent-file.ts'
+import { readHooks } from '../../definitions/files/read-hooks.ts'
 import type { TrustSurface } from '../../definitions/files/trust.ts'
+import type { HookDeclaration } from '../../definitions/hook-declaration.ts'
 import { type Tell, teller } from './diagnostic.ts'
 import { isObject, lineOfKey, parseJsonObject, readSettingsText } from './read-text.ts'
 
@@ -32,6 +34,7 @@ export interface Settings extends SettingsPlace {
   readonly enabledMcpjsonServers: readonly string[]
   readonly disabledMcpjsonServers: readonly string[]
   readonly strictPluginOnlyCustomization: readonly TrustSurface[]
+  readonly hooks: readonly HookDeclaration[]
 }
 
 /** The files that are there, in the order of the places, and what is wrong with them. */
@@ -70,6 +73,7 @@ function nothingIn(place: SettingsPlace): Settings {
     disabledMcpjsonServers: [],
     // A policy that cannot be read may have reserved anything.
     strictPluginOnlyCustomization: place.scope === 'policy' ? SURFACES : [],
+    hooks: [],
   }
 }
 
@@ -121,7 +125,15 @@ function settingsIn(text: string, place: SettingsPlace, tell: Tell): Settings {
     strictPluginOnlyCustomization: isProjects
       ? []
       : surfacesIn(value['strictPluginOnlyCustomization'], text, tell),
+    hooks: hooksIn(value['hooks'], text, tell),
   }
+}
+
+function hooksIn(value: unknown, text: string, tell: Tell): readonly HookDeclaration[] {
+  if (value === undefined) return []
+  const { hooks, problems } = readHooks(value)
+  for (const { code, message } of problems) tell('warning', code, message, lineOfKey(text, 'hooks'))
+  return hooks
 }
 
 const OWN_KEYS = [

@@ -9,6 +9,7 @@ import type { EngineCore } from '../core.ts'
 import type { Effect } from '../effect-logic.ts'
 import { deliverLeftChild } from './delegate.ts'
 import { interruptedResult } from './results.ts'
+import { stopMoment } from './stop-hooks.ts'
 
 export function drain(core: EngineCore): Effect<EffectInput> {
   return async ({ agent, self }) => {
@@ -19,6 +20,10 @@ export function drain(core: EngineCore): Effect<EffectInput> {
     const context = agent.run?.snapshot.context
     if (context === undefined) return []
     const unanswered = await Promise.all(context.calls.map((call) => closeCall(core, agent, call)))
+    // Stop hooks look at each end once: who was killed while they did has seen them.
+    const stop = stopMoment(agent)
+    const wereAsked = agent.digest.hooks.has(`${stop.event} ${stop.which}`)
+    if (!wereAsked && core.hooks.has(agent, stop)) return [...unanswered, { type: 'run.drained' }]
     return [...unanswered, endOf(context, Math.round(agent.elapsedMs))]
   }
 }

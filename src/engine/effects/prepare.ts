@@ -2,6 +2,7 @@
 import type { EffectInput } from '../../machines/agent/machine.ts'
 import type { EngineCore } from '../core.ts'
 import type { Effect } from '../effect-logic.ts'
+import { startHooks } from '../hooks/start-hooks.ts'
 import { introduce, memorySection } from '../introduce.ts'
 import { reportSchemaOf } from '../render.ts'
 
@@ -9,6 +10,8 @@ export function prepare(core: EngineCore): Effect<EffectInput> {
   return async (context) => {
     const { agent } = context
     await agent.equip(() => context.signal)
+    const beginning = await startHooks(core, agent, () => context.signal)
+    if (beginning.kind === 'refused') return [{ type: 'agent.faulted', fault: beginning.fault }]
     const memory = memorySection(core, agent)
     const { prepared, system, tools } = await agent.session.prepare(agent, memory)
     agent.prepared = prepared
@@ -18,6 +21,7 @@ export function prepare(core: EngineCore): Effect<EffectInput> {
     const looksAtReport = hasSchema || (agent.parent !== undefined && corrections > 0)
     return [
       ...(await introduce(core, agent)),
+      ...beginning.events,
       {
         type: 'agent.prepared',
         system,

@@ -20,6 +20,9 @@ import { approvalFor } from '../approvals.ts'
 import type { EngineCore } from '../core.ts'
 import type { Effect } from '../effect-logic.ts'
 import { EngineError, messageOf } from '../errors.ts'
+import { reasonsOf } from '../hooks/engine-hooks.ts'
+import type { BeforeCall } from '../hooks/tool-hooks.ts'
+import { afterCall, beforeCall, permissionHooks } from '../hooks/tool-hooks.ts'
 import { permissionFor, readGuard } from '../permission.ts'
 import { checkedOutput } from './checked-output.ts'
 import { delegate } from './delegate.ts'
@@ -96,18 +99,23 @@ async function resultOf(core: EngineCore, call: Call): Promise<CallEnded> {
   if (!parsed.ok) return failedResult(callId, block.id, parsed.message)
   const { tool } = parsed
   let { input } = parsed
+  if (started === undefined && !agent.mayUse(tool.name)) {
+    return failedResult(callId, block.id, `This agent has no tool ${tool.name}.`, 'denied')
+  }
+  const before = await beforeCall(core, call, tool, input)
+  if (before.refused !== undefined) return failedResult(callId, block.id, before.refused, 'denied')
+  input = before.input
   if (started === undefined) {
-    if (!agent.mayUse(tool.name)) {
-      return failedResult(callId, block.id, `This agent has no tool ${tool.name}.`, 'denied')
-    }
-    const approved = await approvedInput(core, call, tool, input)
+    const approved = await approvedInput(core, call, tool, before)
     if ('refused' in approved) return failedResult(callId, block.id, approved.refused, 'denied')
     input = approved.input
   } else {
     input = changedInput(call, tool) ?? input
   }
-  if (isDelegation(tool)) return delegate(core, call, DELEGATION_TOOL.inputSchema.parse(input))
-  return runBody(core, call, tool, input)
+  const ended = isDelegation(tool)
+    ? await delegate(core, call, DELEGATION_TOOL.inputSchema.parse(input))
+    : await runBody(core, call, tool, input)
+  return afterCall(core, call, before.decision, ended)
 }
 
 /** The input that the call may run with, after rules, modes and whoever can be asked; or why it must not. */
@@ -115,13 +123,25 @@ async function approvedInput(
   core: EngineCore,
   call: Call,
   tool: Tool,
-  input: unknown,
+  { input, permission: hookSays, decision }: BeforeCall,
 ): Promise<{ readonly input: unknown } | { readonly refused: string }> {
   const { agent, callId, block, signal } = call
   const permission = await permissionFor(core, agent, tool, input)
-  if (permission.kind === 'allowed') return { input }
   if (permission.kind === 'refused') return { refused: permission.message }
-  const { reason, suggestion, refusal } = permission
+  if (permission.kind === 'allowed' && hookSays !== 'ask') return { input }
+  // A hook may spare the prompt; what rules and ancestors deny has been denied above.
+  if (permission.kind === 'ask' && hookSays === 'allow' && !permission.isByRule) return { input }
+  const asked = await permissionHooks(core, call, tool)
+  if (asked?.decision === 'allow') return { input }
+  if (asked?.decision === 'deny') return { refused: `${tool.name} was refused by a hook (${asked.why}).` }
+  const { reason, suggestion, refusal } =
+    permission.kind === 'ask'
+      ? permission
+      : {
+          reason: `a hook asks for approval (${reasonsOf(decision?.reasons ?? [])})`,
+          suggestion: undefined,
+          refusal: `${tool.name} was refused: a hook asks for approval (${reasonsOf(decision?.reasons ?? [])}), and nobody can be asked here.`,
+        }
   const question = { toolName: tool.name, toolUseId: block.id, input: block.input, reason, suggestion }
   const answer = await approvalFor(core, agent, callId, question, signal)
   if (answer === undefined) return { refused: refusal }

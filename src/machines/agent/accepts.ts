@@ -4,7 +4,7 @@
  * Neither XState's `can()` nor «same snapshot as before» answers this: a taken event may change nothing, and
  * an event with a failing guard looks like one that nobody knows. The mailbox asks here before it writes.
  */
-import { isEndOf } from './context.ts'
+import { hasChoice, isEndOf } from './context.ts'
 import type { RunEvent, RunEventType } from './events.ts'
 import type { RunSnapshot } from './fold.ts'
 
@@ -16,13 +16,22 @@ export type Phase =
   | 'acting'
   | 'checking'
   | 'draining'
+  | 'stopping'
   | 'completed'
   | 'failed'
   | 'killed'
 
 const END_STATUSES = ['completed', 'failed', 'killed'] as const
 
-const LIVE = ['awaitingPrompt', 'preparing', 'requesting', 'acting', 'checking', 'draining'] as const
+const LIVE = [
+  'awaitingPrompt',
+  'preparing',
+  'requesting',
+  'acting',
+  'checking',
+  'draining',
+  'stopping',
+] as const
 
 export const ACCEPTED: Readonly<Record<RunEventType, readonly Phase[]>> = {
   'run.started': ['awaitingPrompt'],
@@ -32,19 +41,24 @@ export const ACCEPTED: Readonly<Record<RunEventType, readonly Phase[]>> = {
   'call.started': ['acting'],
   'approval.requested': ['acting'],
   'approval.answered': ['acting'],
-  'process.started': ['acting', 'draining'],
-  'call.ended': ['acting', 'draining'],
-  'kill.requested': ['awaitingPrompt', 'preparing', 'requesting', 'acting', 'checking'],
+  'process.started': ['acting', 'draining', 'stopping'],
+  'call.ended': ['acting', 'draining', 'stopping'],
+  'run.drained': ['draining'],
+  'stop.blocked': ['stopping'],
+  'kill.requested': ['awaitingPrompt', 'preparing', 'requesting', 'acting', 'checking', 'stopping'],
   'report.accepted': ['checking'],
   'report.rejected': ['checking'],
   'agent.faulted': LIVE,
   'agent.backgrounded': ['requesting', 'acting', 'checking'],
-  'agent.ended': ['draining'],
+  'agent.ended': ['draining', 'stopping'],
   'message.added': LIVE,
   'agent.diagnosed': LIVE,
   'permission.granted': LIVE,
   'servers.requested': LIVE,
   'server.started': LIVE,
+  'hook.started': LIVE,
+  'hook.process_started': LIVE,
+  'hook.ended': LIVE,
   'run.suspended': LIVE,
   'run.resumed': LIVE,
 }
@@ -77,6 +91,8 @@ export function accepts(
     case 'process.started':
     case 'call.ended':
       return run.context.calls.some((call) => call.callId === event.callId)
+    case 'stop.blocked':
+      return run.context.outcome !== undefined && hasChoice(run.context.outcome)
     case 'report.rejected':
       return run.context.corrections > 0
     case 'agent.ended':

@@ -24,6 +24,8 @@ export interface RunContext {
   readonly calls: readonly OpenCall[]
   /** Requests for a better report that are left. */
   readonly corrections: number
+  /** How often stop hooks have sent this run back to work. */
+  readonly stopBlocks: number
   /** The report must satisfy a schema. */
   readonly hasReportSchema: boolean
   /** Position of the last reply with text: the report, if the run ended now. */
@@ -47,6 +49,7 @@ export function initialContext({ input }: { input: RunInput | undefined }): RunC
     toolUses: 0,
     calls: [],
     corrections: 0,
+    stopBlocks: 0,
     hasReportSchema: false,
     report: undefined,
     usage: NO_USAGE,
@@ -88,6 +91,11 @@ export function isEndOf(
     statusOf(context.outcome) === status &&
     context.calls.length === 0
   )
+}
+
+/** Whether the agent came to this end by itself and could go on: not by a limit, a failure or a kill. */
+export function hasChoice({ kind }: Outcome): boolean {
+  return kind === 'completed' || kind === 'partial' || kind === 'no_report' || kind === 'invalid_report'
 }
 
 /** The last event of a run, from what it remembers. Only the duration comes from outside. */

@@ -10,14 +10,14 @@
  *       `transition` would not see their results, and a replay would differ from the live run.
  *   M3  The initial state wants no effect, which keeps a fold cheap.
  *   M4  Placement is a region beside the turn: moving to the background never touches a stream or a call.
- *   M5  The first outcome stays; every way out passes through `settling`, and the end is the one that the outcome
+ *   M5  The first outcome stays, unless a stop hook sends the agent back to work; every way out passes through `settling`, and the end is the one that the outcome
  *       means, with no call left open.
  */
 import { assign, fromCallback, setup, stopChild } from 'xstate'
 import type { AgentId, CallId } from '../ids.ts'
 import { startable } from './calls.ts'
 import type { RunContext, RunInput } from './context.ts'
-import { afterReply, initialContext, isEndOf } from './context.ts'
+import { afterReply, hasChoice, initialContext, isEndOf } from './context.ts'
 import type { AgentEventOf, Fault, Outcome, RunEvent } from './events.ts'
 
 /** What every effect is given: ids. It looks the rest up, so that a restart finds the same. */
@@ -31,7 +31,7 @@ export interface CallInput extends EffectInput {
 }
 
 /** The effects that a run asks for. The engine provides the implementations. */
-export type EffectName = 'prepare' | 'requestModel' | 'runCall' | 'checkReport' | 'drain'
+export type EffectName = 'prepare' | 'requestModel' | 'runCall' | 'checkReport' | 'drain' | 'stopHooks'
 
 /** The id of a call's effect among the machine's children. */
 export const callActorId = (call: CallId): string => `call:${call}`
@@ -69,6 +69,7 @@ const parts = setup({
     runCall: callEffect,
     checkReport: effect,
     drain: effect,
+    stopHooks: effect,
   } satisfies Record<EffectName, unknown>,
   guards: {
     wasRefused: ({ event }) => reply(event).reply.stop_reason === 'refusal',
@@ -80,6 +81,8 @@ const parts = setup({
     needsReportCheck: ({ context, event }) =>
       context.hasReportSchema ||
       (context.corrections > 0 && afterReply(context, reply(event)).report === undefined),
+    // A run that failed, was killed or reached a limit has come to its end, whatever hooks want.
+    mayGoOn: ({ context }) => context.outcome !== undefined && hasChoice(context.outcome),
     mayCorrect: ({ context }) => context.corrections > 0,
     hasNoReport: ({ context }) => context.report === undefined,
     hasReachedTurnLimit: ({ context }) => context.maxTurns !== undefined && context.turns >= context.maxTurns,
@@ -103,6 +106,7 @@ const parts = setup({
         ? { corrections: event.report.corrections, hasReportSchema: event.report.hasSchema }
         : {},
     ),
+    goOn: assign(({ context }) => ({ outcome: undefined, stopBlocks: context.stopBlocks + 1 })),
     countCorrection: assign(({ context }) => ({ corrections: context.corrections - 1 })),
     rememberReply: assign(({ context, event }) => afterReply(context, reply(event))),
     markStarted: assign(({ context, event }) => ({
@@ -205,6 +209,9 @@ export const agentMachine = machineSetup.createMachine({
     'permission.granted': {},
     'servers.requested': {},
     'server.started': {},
+    'hook.started': {},
+    'hook.process_started': {},
+    'hook.ended': {},
   },
   states: {
     /** Who this run is: prompt, tools, permissions. */
@@ -344,7 +351,20 @@ export const agentMachine = machineSetup.createMachine({
         'agent.faulted': {},
       },
       states: {
-        draining: { invoke: { id: 'drain', src: 'drain', input: ids } },
+        draining: {
+          invoke: { id: 'drain', src: 'drain', input: ids },
+          on: { 'run.drained': 'stopping' },
+        },
+        /** The stop hooks look at the run; they may send the agent back to work. */
+        stopping: {
+          invoke: { id: 'stopHooks', src: 'stopHooks', input: ids },
+          on: {
+            // Through the limits of a turn, as any other turn.
+            'stop.blocked': { guard: 'mayGoOn', target: '#agent.running.turn.deciding', actions: 'goOn' },
+            // It cannot be killed any more, but it need not wait for them.
+            'kill.requested': 'draining',
+          },
+        },
       },
     },
     completed: { type: 'final' },

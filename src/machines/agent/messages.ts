@@ -81,6 +81,10 @@ export const isThinking = (block: ContentBlock): boolean =>
 export const isToolResult = (block: ContentBlock): block is ToolResultBlock =>
   block.type === 'tool_result' && typeof block['tool_use_id'] === 'string'
 
+/** The text of a prompt or a result. */
+export const contentText = (content: string | readonly ContentBlock[]): string =>
+  typeof content === 'string' ? content : textOf(content)
+
 /** The text of a reply: its text blocks joined, or the empty string. Whitespace alone counts as no text. */
 export function textOf(content: readonly ContentBlock[]): string {
   const text = content

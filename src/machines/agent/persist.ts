@@ -16,11 +16,11 @@ const StateValue = z.union([
   z.strictObject({ resolving: z.enum(['awaitingPrompt', 'preparing']) }),
   z.strictObject({
     running: z.strictObject({
-      turn: z.enum(['requesting', 'acting']),
+      turn: z.enum(['requesting', 'acting', 'checking']),
       placement: z.enum(['foreground', 'backgrounded']),
     }),
   }),
-  z.strictObject({ settling: z.literal('draining') }),
+  z.strictObject({ settling: z.enum(['draining', 'stopping']) }),
   z.enum(['completed', 'failed', 'killed']),
 ]) satisfies z.ZodType<RunSnapshot['value']>
 

@@ -23,6 +23,7 @@ const EFFECTS = Object.keys({
   runCall: true,
   checkReport: true,
   drain: true,
+  stopHooks: true,
 } satisfies Record<EffectName, true>)
 
 describe('the agent machine', () => {
