@@ -6,12 +6,16 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { explainNoMatch, findMatches } from '../../src/effects/tools/replace-text.ts'
 import type { ToolOutput } from '../../src/effects/tools/tool.ts'
 import { createToolTable, standardTools } from '../../src/effects/tools/tool-table.ts'
+import { isPublicAddress } from '../../src/effects/tools/web/public-address.ts'
+import { webFetchTool } from '../../src/effects/tools/web/web-fetch.ts'
 import type { Workbench } from '../effects/tools/workbench.ts'
 import { createWorkbench } from '../effects/tools/workbench.ts'
 import { expectLinear, fuzz, sizeOf } from './support/fuzz.ts'
 import { hostileText, hostileValue, mutatedText } from './support/mutations.ts'
 
 const table = createToolTable(standardTools())
+/** Every name leads to this machine, which no page comes from. */
+const offline = webFetchTool({ resolve: async () => [{ address: '127.0.0.1', family: 4 }] })
 
 let bench: Workbench
 beforeAll(async () => {
@@ -95,6 +99,18 @@ const anyPattern = fc.oneof(
 const anyCount = fc.constantFrom(0, 1, 2, 2 ** 31, 2 ** 53 - 1)
 const optional = <T>(value: fc.Arbitrary<T>) => fc.option(value, { nil: undefined })
 
+const anyNotebook = fc.oneof(
+  fc.constantFrom(
+    '{"cells":[],"metadata":{},"nbformat":4,"nbformat_minor":5}',
+    '{"cells":[{"cell_type":"code","metadata":{},"source":["a\\n"],"outputs":[],"execution_count":1}],"nbformat":4}',
+    '{\n "cells": [\n  {\n   "id": "x", "id": "y",\n   "cell_type": "raw",\n   "source": "z"\n  }\n ],\n "nbformat": 4\n}\n',
+  ),
+  mutatedText(
+    fc.constantFrom('{"cells": [{"cell_type":"raw","metadata":{"a":[1,"]"]},"source":""}], "nbformat": 4}'),
+  ),
+  hostileText,
+)
+
 interface Call {
   readonly name: string
   readonly input: unknown
@@ -176,8 +192,53 @@ describe('whatever a model asks a tool for', () => {
     expect(existsSync('/tmp/new')).toBe(false)
   })
 
+  const anyCell = fc.record({
+    cell_number: optional(fc.constantFrom(0, 1, 2 ** 40)),
+    cell_id: optional(fc.constantFrom('x', 'y', '')),
+    new_source: optional(anyText),
+    cell_type: optional(fc.constantFrom('code', 'markdown', 'raw')),
+    edit_mode: optional(fc.constantFrom('replace', 'insert', 'delete')),
+  })
+  fuzz(
+    'a notebook stays a notebook, or is refused',
+    200,
+    fc.tuple(anyNotebook, anyCell),
+    async ([text, cell]) => {
+      await bench.put('n.ipynb', text)
+      await run({ name: 'Read', input: { file_path: 'n.ipynb' } })
+      const output = await run({ name: 'NotebookEdit', input: { notebook_path: 'n.ipynb', ...cell } })
+      expectResult(output)
+      const now = await bench.get('n.ipynb')
+      if (output?.isError === true) expect(Buffer.from(now)).toEqual(Buffer.from(text))
+      else expect(Array.isArray(JSON.parse(now).cells)).toBe(true)
+    },
+  )
+
+  const anyAddress = fc.oneof(
+    fc.constantFrom(
+      'http://127.0.0.1:1/',
+      'https://[::1]/',
+      'http://0/',
+      'https://localhost.',
+      'file:///etc/passwd',
+      '//x',
+    ),
+    mutatedText(fc.constantFrom('https://user:pw@10.0.0.1:80/a?b#c', 'http://169.254.169.254/latest')),
+    hostileText,
+  )
+  fuzz('an address that leads inside is not fetched', 150, anyAddress, async (url) => {
+    const parsed = table.parseCall('WebFetch', { url })
+    if (!parsed.ok) return
+    expect(typeof parsed.tool.ruleSubject?.(parsed.input)).toBe('string')
+    // A changed number may be a machine out there.
+    if (URL.canParse(url) && isPublicAddress(new URL(url).hostname.replace(/^\[|\]$/g, ''))) return
+    const output = await bench.call(offline, { url })
+    expect(output.isError).toBe(true)
+    expectResult(output)
+  })
+
   const shapeless = fc.tuple(
-    fc.oneof(fc.constantFrom('Read', 'Write', 'Edit', 'Glob', 'Grep', 'Bash', 'read', 'Task'), hostileText),
+    fc.oneof(fc.constantFrom(...table.tools.map(({ name }) => name), 'read', 'Task'), hostileText),
     fc.oneof(
       hostileValue,
       fc.dictionary(
@@ -189,6 +250,12 @@ describe('whatever a model asks a tool for', () => {
           'pattern',
           'command',
           'timeout',
+          'notebook_path',
+          'url',
+          'todos',
+          'questions',
+          'plan',
+          'bash_id',
           '-A',
           '__proto__',
         ),

@@ -31,6 +31,12 @@ export interface LocalProcessRunnerOptions {
   readonly graceMs?: number
   /** Names of variables that commands do not inherit from this process: secrets. */
   readonly withheldEnv?: readonly string[]
+  /**
+   * Makes the command line that is really run, for a sandbox of the system: with `@anthropic-ai/sandbox-runtime` it is
+   * `(command) => SandboxManager.wrapWithSandbox(command)`. Rejecting runs nothing. What it starts must end with it, also
+   * where it leaves the process group.
+   */
+  readonly wrapCommand?: (command: string) => string | Promise<string>
 }
 
 /** Milliseconds that the rest of a group has after its shell has ended (R3). */
@@ -40,11 +46,14 @@ const DRAIN_MS = 200
 
 /** A runner of real processes. Needs a POSIX system; `/bin/bash` where there is one, else `sh`. */
 export function createLocalProcessRunner(options: LocalProcessRunnerOptions = {}): ProcessRunner {
-  const { clock = systemClock, graceMs = 2000, withheldEnv = [] } = options
+  const { clock = systemClock, graceMs = 2000, withheldEnv = [], wrapCommand } = options
   const patience: Patience = { clock, graceMs }
   const shell = existsSync('/bin/bash') ? '/bin/bash' : 'sh'
   return {
-    run: (request) => runCommand(request, shell, withheldEnv, patience),
+    async run(request) {
+      const command = wrapCommand === undefined ? request.command : await wrapCommand(request.command)
+      return runCommand({ ...request, command }, shell, withheldEnv, patience)
+    },
     endSurvivors: (recorded, agentIds) => endSurvivors(recorded, agentIds, patience),
   }
 }

@@ -10,6 +10,7 @@ import { explainNoMatch, findMatches, replaceMatches } from './replace-text.ts'
 import { structuredPatch } from './structured-patch.ts'
 import type { Tool } from './tool.ts'
 import { ToolRefusal } from './tool-refusal.ts'
+import { decodeStrictly } from './utf8.ts'
 
 /** Characters up to which transcripts keep the content from before the edit. */
 const MAX_ORIGINAL = 32_768
@@ -74,7 +75,7 @@ const edited =
     if (input.old_string === '') {
       throw new ToolRefusal(`old_string is empty, but ${place.named} is not. Name the text to replace.`)
     }
-    const text = decode(place, old)
+    const text = decodeStrictly(place, old)
     const matches = findMatches(text, input.old_string)
     if (matches.length === 0) {
       const hint = explainNoMatch(text, input.old_string)
@@ -92,19 +93,9 @@ const edited =
 
 async function missing(place: Place): Promise<ToolRefusal> {
   const near = await nearNames(place.named)
-  const hint = near.length > 0 ? `Did you mean ${near.map(printable).join(' or ')}?` : 'Use Write to create it.'
+  const hint =
+    near.length > 0 ? `Did you mean ${near.map(printable).join(' or ')}?` : 'Use Write to create it.'
   return new ToolRefusal(`${place.named} does not exist. ${hint}`)
-}
-
-/** Strict: what is no UTF-8 would come back damaged. The byte order mark stays part of the text. */
-function decode(place: Place, bytes: Buffer): string {
-  try {
-    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
-  } catch {
-    throw new ToolRefusal(
-      `${place.named} is not UTF-8 text; an edit would damage it. Use Bash with a fitting program.`,
-    )
-  }
 }
 
 function summary(place: Place, input: EditInput, original: string | undefined): string {

@@ -31,9 +31,12 @@ const lineCount = z.int().min(0).optional()
 const GrepInput = z.strictObject({
   pattern: z.string().min(1).describe('A regular expression, as ripgrep takes it'),
   path: z.string().optional().describe('File or folder to search in; default: the working directory'),
-  glob: z.string().optional().describe(
-    'Only files that match, for example "*.ts" or "src/**/*.{js,jsx}"; one with a slash counts from path',
-  ),
+  glob: z
+    .string()
+    .optional()
+    .describe(
+      'Only files that match, for example "*.ts" or "src/**/*.{js,jsx}"; one with a slash counts from path',
+    ),
   type: z.string().optional().describe('Only files of a type, for example "ts", "py", "rust"'),
   output_mode: z
     .enum(['content', 'files_with_matches', 'count'])

@@ -3,6 +3,7 @@ import { dirname } from 'node:path'
 import * as z from 'zod'
 import { type Place, placeJudged, placePath } from './confinement.ts'
 import { hashOf, readPlainFile } from './file-access.ts'
+import { imageType } from './image-type.ts'
 import { counted, cutLine, linesOf } from './lines.ts'
 import { nearNames } from './near-names.ts'
 import { printable } from './printable.ts'
@@ -129,14 +130,4 @@ function showImage(place: Place, bytes: Buffer): ToolOutput {
       file: { filePath: place.named, type: mediaType, originalSize: bytes.length },
     },
   }
-}
-
-/** By the first bytes, not by the name: a model's API refuses an image whose type is not what it says. */
-function imageType(bytes: Buffer): string | undefined {
-  const starts = (text: string, at = 0): boolean => bytes.toString('latin1', at, at + text.length) === text
-  if (starts('\x89PNG\r\n\x1a\n')) return 'image/png'
-  if (starts('\xff\xd8\xff')) return 'image/jpeg'
-  if (starts('GIF87a') || starts('GIF89a')) return 'image/gif'
-  if (starts('RIFF') && starts('WEBP', 8)) return 'image/webp'
-  return undefined
 }

@@ -92,7 +92,8 @@ export async function runRipgrep(request: RipgrepRequest): Promise<RipgrepOutput
       if (context.signal.aborted) reject(interrupted)
       // 1 is "nothing found"; 2 is also "some files could not be read", and the rest counts. What is wrong with the
       // search itself comes before any output.
-      else if (cut === undefined && code === 2 && others !== '' && text === '') reject(new ToolRefusal(explain(others)))
+      else if (cut === undefined && code === 2 && others !== '' && text === '')
+        reject(new ToolRefusal(explain(others)))
       else resolve({ text, cut, unreadable })
     })
   })
@@ -101,17 +102,24 @@ export async function runRipgrep(request: RipgrepRequest): Promise<RipgrepOutput
 const GONE = 2
 
 /** Parts what went wrong with single files from what went wrong with the search. */
-export function readErrors(errors: string): { readonly unreadable: readonly string[]; readonly others: string } {
+export function readErrors(errors: string): {
+  readonly unreadable: readonly string[]
+  readonly others: string
+} {
   const unreadable = new Set<string>()
   let others = ''
   for (const message of errors.split(/^rg: /m).slice(1)) {
     const single = /^(?<path>.*): [^:]* \(os error (?<code>\d+)\)\s*$/s.exec(message)?.groups
     if (single === undefined) others += message
     // What went away while the search ran is no more missing from it than what went away before.
-    else if (Number(single['code']) !== GONE) unreadable.add((single['path'] ?? '').replace(/^\.\//, ''))
+    else if (Number(single['code']) !== GONE) unreadable.add(namedOnce(single['path'] ?? ''))
   }
   return { unreadable: [...unreadable], others: others.trim() }
 }
+
+/** A sorted walk names a folder twice. */
+const namedOnce = (path: string): string =>
+  path.replace(/^(.*): IO error for operation on \1$/s, '$1').replace(/^\.\//, '')
 
 const NAMED = 3
 

@@ -10,6 +10,9 @@ export async function placeSearchRoot(path: string | undefined, context: ToolCon
   const place = await placeJudged(path ?? '.', context)
   if (place.kind !== 'missing') return place
   const near = await nearNames(place.named)
-  const hint = near.length > 0 ? `Did you mean ${near.map(printable).join(' or ')}?` : `The working directory is ${context.cwd}.`
+  const hint =
+    near.length > 0
+      ? `Did you mean ${near.map(printable).join(' or ')}?`
+      : `The working directory is ${context.cwd}.`
   throw new ToolRefusal(`${place.named} does not exist. ${hint}`)
 }

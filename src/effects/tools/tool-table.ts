@@ -1,13 +1,21 @@
 /** The tools of an agent: found by name, described to the model, their inputs checked. */
 import * as z from 'zod'
 import type { ToolDefinition } from '../model/model.ts'
+import { askUserQuestionTool } from './ask-user-question.ts'
 import { bashTool } from './bash.ts'
+import { bashOutputTool } from './bash-output.ts'
 import { editTool } from './edit.ts'
+import { exitPlanModeTool } from './exit-plan-mode.ts'
 import { explainIssues } from './explain-issues.ts'
 import { globTool } from './glob.ts'
 import { grepTool } from './grep.ts'
+import { killShellTool } from './kill-shell.ts'
+import { notebookEditTool } from './notebook-edit.ts'
 import { readTool } from './read.ts'
+import { todoWriteTool } from './todo-write.ts'
 import type { Tool } from './tool.ts'
+import { type WebFetchOptions, webFetchTool } from './web/web-fetch.ts'
+import { type SearchProvider, webSearchTool } from './web/web-search.ts'
 import { writeTool } from './write.ts'
 
 /** A call that can be run, or why it cannot, in words for the model. */
@@ -74,9 +82,23 @@ export function createToolTable(tools: readonly Tool[]): ToolTable {
   }
 }
 
-/** Read, Write, Edit, Glob, Grep and Bash, in the order in which a model sees them. */
-export function standardTools(): readonly Tool[] {
-  return [readTool, writeTool, editTool, globTool, grepTool, bashTool]
+export interface StandardToolOptions {
+  /** The search engine of the host. Without one WebSearch is not offered. */
+  readonly webSearch?: SearchProvider
+  readonly webFetch?: WebFetchOptions
+}
+
+/**
+ * All tools of this package, in the order in which a model sees them. Who gets which is decided by definitions:
+ * ExitPlanMode and AskUserQuestion are the root's only.
+ */
+export function standardTools({ webSearch, webFetch }: StandardToolOptions = {}): readonly Tool[] {
+  return [
+    ...[readTool, writeTool, editTool, globTool, grepTool, bashTool],
+    ...[bashOutputTool, killShellTool, notebookEditTool, webFetchTool(webFetch)],
+    ...(webSearch === undefined ? [] : [webSearchTool(webSearch)]),
+    ...[todoWriteTool, exitPlanModeTool, askUserQuestionTool],
+  ]
 }
 
 /** A tool as the Messages API takes it. */

@@ -60,6 +60,29 @@ describe('a command', () => {
     expect(output).toBe('out1\nerr1\nout2\nerr2\nout3\nerr3\n')
   })
 
+  it('hands on all its output as it comes, also what the cap leaves out', async () => {
+    let heard = ''
+    const onOutput = (chunk: Buffer): void => {
+      heard += chunk
+    }
+    const { output, omittedBytes } = await run('seq 1 1000', { onOutput, maxOutputBytes: 100 })
+    expect(heard).toBe(Array.from({ length: 1000 }, (_, n) => `${n + 1}\n`).join(''))
+    expect(omittedBytes).toBe(heard.length - 100)
+    expect(output).not.toContain('\n500\n')
+  })
+
+  it('is run by way of a sandbox where there is one, and not at all when that fails', async () => {
+    const quoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`
+    const inside = createLocalProcessRunner({
+      wrapCommand: async (command) => `env BOX=closed sh -c ${quoted(command)}`,
+    })
+    expect((await inside.run(request('echo "it is $BOX"'))).output).toBe('it is closed\n')
+    const wrapCommand = async (): Promise<string> => Promise.reject(new Error('no sandbox here'))
+    const broken = createLocalProcessRunner({ wrapCommand })
+    await expect(broken.run(request('touch ran'))).rejects.toThrow('no sandbox here')
+    expect(existsSync(join(cwd, 'ran'))).toBe(false)
+  })
+
   it('can open its error stream by name', async () => {
     expect((await run('echo there > /dev/stderr')).output).toBe('there\n')
   })

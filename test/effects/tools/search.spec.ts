@@ -1,12 +1,42 @@
-import { mkdir, symlink, utimes } from 'node:fs/promises'
+import { execFileSync } from 'node:child_process'
+import { chmod, mkdir, symlink, utimes } from 'node:fs/promises'
 import { homedir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
+import { rgPath } from '@vscode/ripgrep'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Clock } from '../../../src/effects/clock.ts'
 import { type GlobInput, globTool } from '../../../src/effects/tools/glob.ts'
 import { type GrepInput, grepTool } from '../../../src/effects/tools/grep.ts'
 import { parseGrepLines, showGrepLine } from '../../../src/effects/tools/grep-output.ts'
+import { readErrors, unreadableNote } from '../../../src/effects/tools/ripgrep.ts'
+import type { ToolOutput } from '../../../src/effects/tools/tool.ts'
 import { createWorkbench, type Workbench } from './workbench.ts'
+
+const NOBODY = 65_534
+/** A user who may not read everything: ourselves, or nobody when we are root. Undefined: nobody cannot run ripgrep here. */
+const someoneElse = whoMayNotReadEverything()
+
+function whoMayNotReadEverything(): number | undefined {
+  const me = process.getuid?.()
+  if (me !== 0) return me
+  try {
+    execFileSync(rgPath, ['--version'], { uid: NOBODY, gid: NOBODY, cwd: '/', stdio: 'ignore' })
+    return NOBODY
+  } catch {
+    return undefined
+  }
+}
+
+/** Runs a body, and what it starts, with another user's rights. */
+async function asSomeoneElse(body: () => Promise<ToolOutput>): Promise<ToolOutput> {
+  if (someoneElse === undefined || process.getuid?.() !== 0) return body()
+  process.seteuid?.(someoneElse)
+  try {
+    return await body()
+  } finally {
+    process.seteuid?.(0)
+  }
+}
 
 let bench: Workbench
 beforeAll(async () => {
@@ -159,6 +189,80 @@ describe('Grep', () => {
   it('leaves out a last line that was cut in the middle', () => {
     const lines = parseGrepLines({ text: './a\x001:whole\n./a\x002:ha', cut: 'size' }, 'content')
     expect(lines.map((line) => showGrepLine(line, 'content', true))).toEqual(['a:1:whole'])
+  })
+})
+
+it.each<[string, Omit<GrepInput, 'pattern'>, string]>([
+  ['from the folder that is searched', { path: 'src', glob: 'deep/*.js' }, 'src/deep/b.js'],
+  ['also with that folder before it', { path: 'src', glob: 'src/deep/*.js' }, 'src/deep/b.js'],
+  [
+    'also excluding with it',
+    { path: 'src', glob: '!src/deep/**' },
+    'src/a.ts\nsrc/crlf.txt\nsrc/with:colon.ts',
+  ],
+  ['in every folder without a slash', { glob: 'b.js' }, 'src/deep/b.js'],
+])('globs of Grep count %s', async (_, input, files) => {
+  const { content } = await grep({ pattern: 'needle', '-i': true, ...input })
+  expect(String(content).split('\n').slice(1).join('\n')).toBe(files)
+})
+
+it('tells of a binary file that it matches, under its name', async () => {
+  await bench.put('bin/x', 'needle \0 needle\n')
+  const input = { pattern: 'needle', path: 'bin/x', output_mode: 'content' } as const
+  expect((await grep(input)).content).toMatch(
+    /^bin\/x:binary file matches \(found "\\0" byte around offset 7\)$/,
+  )
+  const { content } = await bench.call(grepTool, input, { mayRead: () => false })
+  expect(content).toBe('No matches found\n[1 file left out by permissions.]')
+})
+
+describe('what cannot be read', () => {
+  it.each<[string, readonly string[], string]>([
+    ['rg: ./a: Permission denied (os error 13)\n', ['a'], ''],
+    ['rg: ./a: IO error for operation on ./a: Permission denied (os error 13)\n', ['a'], ''],
+    ['rg: ./a: b: Permission denied (os error 13)\n', ['a: b'], ''],
+    ['rg: ./a: Permission denied (os error 13)\nrg: ./a: Permission denied (os error 13)\n', ['a'], ''],
+    ['rg: ./line\nend: Input/output error (os error 5)\n', ['line\nend'], ''],
+    ['rg: ./gone: No such file or directory (os error 2)\n', [], ''],
+    [
+      'rg: regex parse error:\n  (\nerror: unclosed group\n',
+      [],
+      'regex parse error:\n  (\nerror: unclosed group',
+    ],
+    ['', [], ''],
+  ])('is read from %j', (errors, unreadable, others) => {
+    expect(readErrors(errors)).toEqual({ unreadable, others })
+  })
+
+  it('is noted with its number and the first names', () => {
+    expect(unreadableNote([])).toBeUndefined()
+    expect(unreadableNote(['a'])).toBe('[1 folder or file could not be read and may hold more: a]')
+    expect(unreadableNote(['a', 'b\n', 'c', 'd'])).toBe(
+      '[4 folders or files could not be read and may hold more: a, "b\\n", c, …]',
+    )
+  })
+
+  it.skipIf(someoneElse === undefined)('is told by Grep and Glob, unless a rule hides it', async () => {
+    const closed = await createWorkbench()
+    try {
+      await closed.put('open/a', 'needle')
+      await closed.put('shut/b', 'needle')
+      await closed.put('hidden/c', 'needle')
+      await chmod(dirname(closed.cwd), 0o755)
+      await chmod(join(closed.cwd, 'shut'), 0)
+      await chmod(join(closed.cwd, 'hidden'), 0)
+      const mayRead = (path: string): boolean => !path.includes('hidden')
+      const found = await asSomeoneElse(() => closed.call(grepTool, { pattern: 'needle' }, { mayRead }))
+      expect(found.content).toBe(
+        'Found 1 file\nopen/a\n[1 folder or file could not be read and may hold more: shut]',
+      )
+      const named = await asSomeoneElse(() => closed.call(globTool, { pattern: '*' }, { mayRead }))
+      expect(named.content).toBe('open/a\n[1 folder or file could not be read and may hold more: shut]')
+      const both = await asSomeoneElse(() => closed.call(globTool, { pattern: 'x' }))
+      expect(both.content).toMatch(/^No files found\n\[2 folders or files could not be read/)
+    } finally {
+      await closed.dispose()
+    }
   })
 })
 

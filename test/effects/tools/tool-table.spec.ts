@@ -14,6 +14,10 @@ const tool = (name: string, aliases: readonly string[] = []): Tool => ({
   run: async () => ({ content: name }),
 })
 
+const NAMES = [
+  ...['Read', 'Write', 'Edit', 'Glob', 'Grep', 'Bash', 'BashOutput', 'KillShell', 'NotebookEdit', 'WebFetch'],
+  ...['TodoWrite', 'ExitPlanMode', 'AskUserQuestion'],
+]
 const table = createToolTable(standardTools())
 const parse = (name: string, input: unknown): string => {
   const call = table.parseCall(name, input)
@@ -50,7 +54,7 @@ describe('finding a tool', () => {
 describe('definitions', () => {
   it('are strict JSON schemas without noise, in the given order', () => {
     const definitions = table.definitions()
-    expect(definitions.map(({ name }) => name)).toEqual(['Read', 'Write', 'Edit', 'Glob', 'Grep', 'Bash'])
+    expect(definitions.map(({ name }) => name)).toEqual(NAMES)
     for (const { input_schema } of definitions) {
       expect(input_schema).toMatchObject({ type: 'object', additionalProperties: false })
       expect(input_schema).not.toHaveProperty('$schema')
@@ -81,7 +85,7 @@ describe('checking a call', () => {
   })
 
   it.each<[string, unknown, string]>([
-    ['Nope', {}, 'There is no tool Nope. Available: Read, Write, Edit, Glob, Grep, Bash.'],
+    ['Nope', {}, `There is no tool Nope. Available: ${NAMES.join(', ')}.`],
     ['Read', {}, 'Read was not called. `file_path` is missing: a string is required.'],
     ['Read', { file_path: 3 }, 'Read was not called. `file_path` must be a string, not 3.'],
     ['Read', { file_path: 'a', limit: 0 }, 'Read was not called. `limit` must be at least 1, not 0.'],
@@ -115,8 +119,19 @@ describe('checking a call', () => {
 })
 
 it('each standard tool says what rules and modes need to know', () => {
-  const facts = standardTools().map((each) => {
-    const input = { file_path: 'f', command: 'c', path: 'p', pattern: 'x' }
+  const webSearch = { search: async () => [] }
+  const facts = standardTools({ webSearch }).map((each) => {
+    const input = {
+      ...{ file_path: 'f', command: 'c', path: 'p', pattern: 'x', bash_id: 'b', shell_id: 's' },
+      ...{
+        notebook_path: 'n',
+        url: 'http://example.org/a#b',
+        query: 'q',
+        todos: [],
+        plan: '',
+        questions: [],
+      },
+    }
     return [
       each.name,
       each.resume,
@@ -124,14 +139,30 @@ it('each standard tool says what rules and modes need to know', () => {
       each.isConcurrencySafe(input),
       each.writes?.(input),
       each.ruleSubject?.(input),
+      each.reachesOut?.(input) ?? false,
     ]
   })
   expect(facts).toEqual([
-    ['Read', 'repeat', true, true, undefined, 'f'],
-    ['Write', 'keyed', false, false, 'f', 'f'],
-    ['Edit', 'keyed', false, false, 'f', 'f'],
-    ['Glob', 'repeat', true, true, undefined, 'p'],
-    ['Grep', 'repeat', true, true, undefined, 'p'],
-    ['Bash', 'interrupt', false, false, undefined, 'c'],
+    ['Read', 'repeat', true, true, undefined, 'f', false],
+    ['Write', 'keyed', false, false, 'f', 'f', false],
+    ['Edit', 'keyed', false, false, 'f', 'f', false],
+    ['Glob', 'repeat', true, true, undefined, 'p', false],
+    ['Grep', 'repeat', true, true, undefined, 'p', false],
+    ['Bash', 'interrupt', false, false, undefined, 'c', false],
+    ['BashOutput', 'repeat', true, false, undefined, 'b', false],
+    ['KillShell', 'repeat', true, true, undefined, 's', false],
+    ['NotebookEdit', 'keyed', false, false, 'n', 'n', false],
+    ['WebFetch', 'repeat', true, true, undefined, 'https://example.org/a', true],
+    ['WebSearch', 'repeat', true, true, undefined, 'q', true],
+    ['TodoWrite', 'repeat', true, false, undefined, undefined, false],
+    ['ExitPlanMode', 'repeat', true, false, undefined, undefined, false],
+    ['AskUserQuestion', 'repeat', true, false, undefined, undefined, false],
   ])
+})
+
+it('offers WebSearch only with a search engine, and all tools in one order', () => {
+  expect(standardTools().map(({ name }) => name)).toEqual(NAMES)
+  const names = standardTools({ webSearch: { search: async () => [] } }).map(({ name }) => name)
+  expect(names.filter((name) => name !== 'WebSearch')).toEqual(NAMES)
+  expect(names.indexOf('WebSearch')).toBe(names.indexOf('WebFetch') + 1)
 })
