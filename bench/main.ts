@@ -5,6 +5,7 @@ import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { cpus, loadavg } from 'node:os'
 import { newFolder } from './folders.ts'
 import { peersTable } from './peers-row.ts'
+import { reportAgents } from './scenarios/agents.ts'
 import { reportChildren } from './scenarios/children.ts'
 import { reportCrash } from './scenarios/crash.ts'
 import { reportEvents } from './scenarios/events.ts'
@@ -53,6 +54,7 @@ async function runAll(settings: Settings): Promise<void> {
   await run('replay', () => reportReplay(settings))
   await run('open', () => reportOpening(settings))
   await run('stream', () => reportStreaming(settings))
+  await run('agents', () => reportAgents(settings))
   await run('memory', () => reportMemory(settings))
   const children = await run('children', () => reportChildren(settings))
   await run('crash', () => reportCrash(settings))

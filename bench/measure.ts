@@ -8,6 +8,7 @@ const MEASUREMENTS = {
   replay: async () => (await import('./scenarios/replay.ts')).measureReplay,
   memory: async () => (await import('./scenarios/memory.ts')).measureMemory,
   longLog: async () => (await import('./scenarios/open.ts')).measureLongLog,
+  agentFiles: async () => (await import('./scenarios/agents.ts')).measureAgentFiles,
   children: async () => (await import('./scenarios/children.ts')).measureChildren,
 }
 

@@ -10,6 +10,7 @@ import ts from 'typescript'
 import { describe, expect, it } from 'vitest'
 import { EXIT } from '../../src/cli/errors.ts'
 import { EXIT_CODE_OF } from '../../src/cli/host.ts'
+import { Outcome } from '../../src/machines/agent/events.ts'
 
 const root = path.resolve(import.meta.dirname, '../..')
 const guide = readFileSync(path.join(root, 'docs/errors.md'), 'utf8')
@@ -32,6 +33,13 @@ describe('the guide to errors', () => {
         'impossible-event',
         'refused',
         'defect',
+        // Of the engine's diagnostics, and of those that files, projects, servers and agents' logs have of their own.
+        'report-schema-unusable',
+        'field-unreadable',
+        'project-not-trusted',
+        'claude-md-cut',
+        'mcp-server-failed',
+        'skill-not-loaded',
       ]),
     )
   })
@@ -52,6 +60,13 @@ describe('the guide to errors', () => {
       (section) => (section.split('\n').slice(1).join(' ').match(/\w+/g)?.length ?? 0) < 8,
     )
     expect(empty).toEqual([])
+  })
+
+  it('explains every outcome of a run', () => {
+    const heading = guide.indexOf('| outcome | status |')
+    const table = guide.slice(heading, guide.indexOf('\n\n', heading))
+    const inTable = [...table.matchAll(/^\| `(\w+)` \|/gm)].map(([, kind]) => kind)
+    expect(inTable.toSorted()).toEqual(Outcome.options.map(({ shape }) => shape.kind.value).toSorted())
   })
 
   it('explains every exit code of the command line', () => {
@@ -83,6 +98,8 @@ function readSources(): { readonly codes: ReadonlySet<string>; readonly usedLite
   }
   const visit = (node: ts.Node): void => {
     if (ts.isStringLiteral(node)) usedLiterals.add(node.text)
+    // Issues of zod have codes of zod.
+    if (ts.isCallExpression(node) && isAddIssue(node.expression)) return
     for (const code of codesAt(node)) codes.add(code)
     ts.forEachChild(node, (child) => {
       if (!ts.isLiteralTypeNode(child)) visit(child)
@@ -92,6 +109,9 @@ function readSources(): { readonly codes: ReadonlySet<string>; readonly usedLite
   for (const type of aliases.values()) for (const code of membersOf(type, aliases)) codes.add(code)
   return { codes, usedLiterals }
 }
+
+const isAddIssue = (callee: ts.Node): boolean =>
+  ts.isPropertyAccessExpression(callee) && callee.name.text === 'addIssue'
 
 /** The codes that are written down at a node: `code: 'x'`, `readonly code = 'x'`, `readonly code: 'x' | 'y'`, a fallback. */
 function codesAt(node: ts.Node): readonly string[] {
