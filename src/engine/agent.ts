@@ -8,8 +8,12 @@ import { BehaviorSubject, Subject } from 'rxjs'
 import type { AgentDefinition } from '../definitions/agent-definition.ts'
 import type { PermissionMode } from '../definitions/permission-mode.ts'
 import type { ModelDelta, RequestMessage, ToolDefinition } from '../effects/model/model.ts'
+import type { ShellTable } from '../effects/process/shell-table.ts'
+import { createShellTable } from '../effects/process/shell-table.ts'
 import type { ProjectMemory } from '../effects/project/project.ts'
 import type { SeenFilesRecord } from '../effects/tools/seen-files.ts'
+import type { TodoItem } from '../effects/tools/todo-list.ts'
+import { todosOfResult } from '../effects/tools/todo-list.ts'
 import type { LogCursor, LogIdentity } from '../journal/cursor.ts'
 import { START_CURSOR } from '../journal/cursor.ts'
 import { encode } from '../journal/encode.ts'
@@ -113,6 +117,8 @@ export class Agent implements MailboxOwner {
   #pool: ResolvedPool | undefined
   #isEquipped = false
   #hooksNamed = 0
+  #shells: ShellTable | undefined
+  #todos: readonly TodoItem[] = []
   #lastPrompt: PromptContent = ''
   #request: { readonly model: string; readonly projection: RequestMessages } | undefined
   #apiDurationMs = 0
@@ -250,6 +256,17 @@ export class Agent implements MailboxOwner {
     this.#isEquipped = true
   }
 
+  /** Commands that run on behind its calls. */
+  get shells(): ShellTable {
+    this.#shells ??= createShellTable({ clock: this.#core.clock })
+    return this.#shells
+  }
+
+  /** What it wrote down to do, last; nothing after a restart. */
+  get todos(): readonly TodoItem[] {
+    return this.#todos
+  }
+
   /** A name for the hooks of one moment, unique in its log. */
   nextHook(): string {
     this.#hooksNamed = Math.max(this.#hooksNamed, this.#digest.hookCount) + 1
@@ -259,6 +276,7 @@ export class Agent implements MailboxOwner {
   /** Lets go of it: what it brought along is gone when this resolves. */
   async unequip(): Promise<void> {
     this.#isEquipped = false
+    await this.#shells?.endAll()
     await this.servers.close()
   }
 
@@ -583,9 +601,15 @@ export class Agent implements MailboxOwner {
       this.#apiDurationMs = 0
       this.#lastPrompt = recorded.event.content
     }
+    if (recorded.event.type === 'call.ended') this.#noteTodos(recorded.event.toolUseResult)
     this.#digest.push(recorded, place)
     this.#conversation.push(recorded)
     this.#snapshots.count()
+  }
+
+  #noteTodos(result: unknown): void {
+    if (typeof result === 'object' && result !== null && 'newTodos' in result)
+      this.#todos = todosOfResult(result) ?? this.#todos
   }
 
   #snapshotIfDue(closing: boolean): void {

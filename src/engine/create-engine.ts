@@ -327,8 +327,12 @@ function createCore(options: EngineOptions, emit: (event: EngineEvent) => void):
   return core
 }
 
+/** The standard tools without those that speak to a person: there is no way yet to answer them. */
+const offeredTools = (): readonly Tool[] =>
+  standardTools().filter(({ name }) => name !== 'ExitPlanMode' && name !== 'AskUserQuestion')
+
 /** The tools of all agents, before their pools choose. */
-function toolsOf({ tools = standardTools(), project }: EngineOptions): readonly Tool[] {
+function toolsOf({ tools = offeredTools(), project }: EngineOptions): readonly Tool[] {
   return [...tools, ...(project === undefined ? [] : [skillTool(() => project.skills)]), DELEGATION_TOOL]
 }
 

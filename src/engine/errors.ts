@@ -44,6 +44,7 @@ export type EngineDiagnosticCode =
   | HookProblemCode
   | 'hook-notice'
   | 'stop-blocks-reached'
+  | 'tool-notice'
   | 'approval-failed'
   | 'blob-restored'
   | 'inspector-failed'

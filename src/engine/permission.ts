@@ -1,6 +1,6 @@
 /** Asks the permission engine about one call, with what is in force for the agent at this moment. */
 import { homedir } from 'node:os'
-import { relative, sep } from 'node:path'
+import { relative, resolve, sep } from 'node:path'
 import type { Ceiling, PermissionPolicy, PermissionRequest } from '../definitions/permissions/decide.ts'
 import { ceilingOf, decide } from '../definitions/permissions/decide.ts'
 import { refusalMessage, suggestRule } from '../definitions/permissions/refusal-message.ts'
@@ -15,10 +15,15 @@ import { ROOT_TYPE } from './root.ts'
 
 /** What becomes of a call: it runs, it does not, with a text for the model, or somebody has to be asked. */
 export type Permission =
-  | { readonly kind: 'allowed' }
+  | {
+      readonly kind: 'allowed'
+      /** Where the path that it names leads, links resolved: what was judged is what may be touched. */
+      readonly judged?: string
+    }
   | { readonly kind: 'refused'; readonly message: string }
   | {
       readonly kind: 'ask'
+      readonly judged?: string
       readonly reason: string
       /** An ask rule wants it, which no hook can answer. */
       readonly isByRule: boolean
@@ -47,10 +52,33 @@ export async function permissionFor(
     }
   }
   const decision = decide(request, policyOf(core, agent))
-  if (decision.decision === 'allow') return { kind: 'allowed' }
+  const judged = judgedPath(agent, request)
+  const found = judged === undefined ? {} : { judged }
+  if (decision.decision === 'allow') return { kind: 'allowed', ...found }
   const refusal = refusalMessage(request, decision)
   if (decision.decision === 'deny') return { kind: 'refused', message: refusal }
-  return { kind: 'ask', isByRule: false, reason: decision.reason, suggestion: suggestRule(request), refusal }
+  return {
+    kind: 'ask',
+    ...found,
+    isByRule: false,
+    reason: decision.reason,
+    suggestion: suggestRule(request),
+    refusal,
+  }
+}
+
+/** Where the path of a call that a person has changed leads. */
+export async function judgedPathOf(agent: Agent, tool: Tool, input: unknown): Promise<string | undefined> {
+  return judgedPath(agent, await requestOf(agent, tool, input))
+}
+
+/** A path that nobody could place stays where it is named: it must not become another one later. */
+function judgedPath(
+  { cwd }: Agent,
+  { toolName, subject, writesPath, resolvedPath }: PermissionRequest,
+): string | undefined {
+  const path = writesPath ?? (specifierKind(toolName) === 'path' ? subject : undefined)
+  return path === undefined ? undefined : (resolvedPath ?? resolve(cwd, path))
 }
 
 async function requestOf(agent: Agent, tool: Tool, input: unknown): Promise<PermissionRequest> {
@@ -67,7 +95,7 @@ async function requestOf(agent: Agent, tool: Tool, input: unknown): Promise<Perm
     cwd,
     home: homedir(),
     // What a server says of its own tools approves nothing.
-    isReadOnly: tool.isReadOnly(input) && !isMcpTool(tool.name),
+    isReadOnly: tool.isReadOnly(input) && tool.reachesOut?.(input) !== true && !isMcpTool(tool.name),
     isInsideCwd:
       path === undefined ||
       (place !== undefined &&
@@ -100,6 +128,16 @@ function isProtected(cwd: string, path: string): boolean {
 }
 
 const PROTECTED: ReadonlySet<string> = new Set(['.git', '.claude', '.mcp.json', '.troupe'])
+
+/** Whether a redirect of a call may be followed to another host. */
+export function fetchGuard(core: EngineCore, agent: Agent): (url: string) => boolean {
+  const policy = policyOf(core, agent)
+  return (url) =>
+    decide(
+      { toolName: 'WebFetch', subject: url, cwd: agent.cwd, isReadOnly: false, isInsideCwd: true },
+      policy,
+    ).decision === 'allow'
+}
 
 /** Whether a tool that goes through many files may show one. Undefined: all that it reaches. */
 export function readGuard(core: EngineCore, agent: Agent): ((path: string) => boolean) | undefined {

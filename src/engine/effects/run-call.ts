@@ -8,6 +8,7 @@
  */
 import { envelope } from '../../definitions/context/envelope.ts'
 import { unparsedInput } from '../../effects/model/accumulate-reply.ts'
+import { withGrace } from '../../effects/process/with-grace.ts'
 import type { Intent, Tool, ToolContext, ToolOutput } from '../../effects/tools/tool.ts'
 import { ToolRefusal } from '../../effects/tools/tool-refusal.ts'
 import type { AgentEventOf } from '../../machines/agent/events.ts'
@@ -23,7 +24,7 @@ import { EngineError, messageOf } from '../errors.ts'
 import { reasonsOf } from '../hooks/engine-hooks.ts'
 import type { BeforeCall } from '../hooks/tool-hooks.ts'
 import { afterCall, beforeCall, permissionHooks } from '../hooks/tool-hooks.ts'
-import { permissionFor, readGuard } from '../permission.ts'
+import { fetchGuard, judgedPathOf, permissionFor, readGuard } from '../permission.ts'
 import { checkedOutput } from './checked-output.ts'
 import { delegate } from './delegate.ts'
 import { capContent } from './result-cap.ts'
@@ -31,6 +32,9 @@ import { failedResult, interruptedResult } from './results.ts'
 import { Suspended } from './suspended.ts'
 
 type CallEnded = AgentEventOf<'call.ended'>
+
+/** Longer than a command has from TERM to KILL, in milliseconds. */
+const BODY_GRACE_MS = 10_000
 
 /** One call, as the functions below pass it on. */
 export interface Call {
@@ -99,6 +103,7 @@ async function resultOf(core: EngineCore, call: Call): Promise<CallEnded> {
   if (!parsed.ok) return failedResult(callId, block.id, parsed.message)
   const { tool } = parsed
   let { input } = parsed
+  let judged: string | undefined
   if (started === undefined && !agent.mayUse(tool.name)) {
     return failedResult(callId, block.id, `This agent has no tool ${tool.name}.`, 'denied')
   }
@@ -109,14 +114,19 @@ async function resultOf(core: EngineCore, call: Call): Promise<CallEnded> {
     const approved = await approvedInput(core, call, tool, before)
     if ('refused' in approved) return failedResult(callId, block.id, approved.refused, 'denied')
     input = approved.input
+    judged = approved.judged
   } else {
     input = changedInput(call, tool) ?? input
   }
   const ended = isDelegation(tool)
     ? await delegate(core, call, DELEGATION_TOOL.inputSchema.parse(input))
-    : await runBody(core, call, tool, input)
+    : await runBody(core, call, tool, input, judged)
   return afterCall(core, call, before.decision, ended)
 }
+
+type Approved =
+  | { readonly input: unknown; readonly judged: string | undefined }
+  | { readonly refused: string }
 
 /** The input that the call may run with, after rules, modes and whoever can be asked; or why it must not. */
 async function approvedInput(
@@ -124,15 +134,16 @@ async function approvedInput(
   call: Call,
   tool: Tool,
   { input, permission: hookSays, decision }: BeforeCall,
-): Promise<{ readonly input: unknown } | { readonly refused: string }> {
+): Promise<Approved> {
   const { agent, callId, block, signal } = call
   const permission = await permissionFor(core, agent, tool, input)
   if (permission.kind === 'refused') return { refused: permission.message }
-  if (permission.kind === 'allowed' && hookSays !== 'ask') return { input }
+  const { judged } = permission
+  if (permission.kind === 'allowed' && hookSays !== 'ask') return { input, judged }
   // A hook may spare the prompt; what rules and ancestors deny has been denied above.
-  if (permission.kind === 'ask' && hookSays === 'allow' && !permission.isByRule) return { input }
+  if (permission.kind === 'ask' && hookSays === 'allow' && !permission.isByRule) return { input, judged }
   const asked = await permissionHooks(core, call, tool)
-  if (asked?.decision === 'allow') return { input }
+  if (asked?.decision === 'allow') return { input, judged }
   if (asked?.decision === 'deny') return { refused: `${tool.name} was refused by a hook (${asked.why}).` }
   const { reason, suggestion, refusal } =
     permission.kind === 'ask'
@@ -151,11 +162,11 @@ async function approvedInput(
       refused: `${tool.name} was refused by ${answer.by}.${why} Do not try to reach the same end by another way.`,
     }
   }
-  if (answer.input === undefined) return { input }
+  if (answer.input === undefined) return { input, judged }
   const changed = tool.inputSchema.safeParse(answer.input)
   if (!changed.success)
     return { refused: `${tool.name} was approved with an input that it does not take, so it was not run.` }
-  return { input: changed.data }
+  return { input: changed.data, judged: await judgedPathOf(agent, tool, changed.data) }
 }
 
 /** After a restart: what a call was approved with instead of what the model wrote. */
@@ -164,11 +175,17 @@ function changedInput({ agent, callId }: Call, tool: Tool): unknown {
   return changed.success ? changed.data : undefined
 }
 
-async function runBody(core: EngineCore, call: Call, tool: Tool, input: unknown): Promise<CallEnded> {
+async function runBody(
+  core: EngineCore,
+  call: Call,
+  tool: Tool,
+  input: unknown,
+  judged: string | undefined,
+): Promise<CallEnded> {
   const { agent, block, callId, signal, started } = call
   let hasStarted = started !== undefined
   try {
-    const context = contextOf(core, call)
+    const context = { ...contextOf(core, call), ...(judged !== undefined && { judged }) }
     const intent = started === undefined ? await tool.intend?.(input, context) : started.intent
     if (started === undefined && tool.resume !== 'repeat') {
       await recordStart(agent, callId, intent)
@@ -176,7 +193,8 @@ async function runBody(core: EngineCore, call: Call, tool: Tool, input: unknown)
     }
     signal.throwIfAborted()
     agent.lastActivity = activityOf(tool, input)
-    const output = await tool.run(input, { ...context, intent })
+    // A body that does not heed its signal must not keep its agent for ever.
+    const output = await withGrace(tool.run(input, { ...context, intent }), signal, core.clock, BODY_GRACE_MS)
     return await endedResult(call, checkedOutput(tool.name, output), core.limits.toolResultChars)
   } catch (error) {
     if (error instanceof Suspended) throw error
@@ -222,6 +240,10 @@ function contextOf(
         }),
     },
     seen: agent.seen,
+    shells: agent.shells,
+    todos: () => agent.todos,
+    mayFetch: (url) => fetchGuard(core, agent)(url),
+    notify: (text) => notify(core, agent, text),
     ...(agent.writableRoots.length > 0 && { writableRoots: agent.writableRoots }),
     ...(mayRead !== undefined && { mayRead }),
     intent: undefined,
@@ -238,6 +260,20 @@ function recordProcess(
   agent
     .post({ type: 'process.started', callId, pid, ...(startTime !== undefined && { startTime }) })
     .catch((error: unknown) => agent.fault(error, `recording process ${pid} of call ${callId}`))
+}
+
+/** Told to the host, and to the agent with its next request. */
+function notify(core: EngineCore, agent: Agent, text: string): void {
+  core.diagnose('tool-notice', `agent ${agent.id}: ${text}`)
+  agent
+    .post({
+      type: 'message.added',
+      about: 'notice',
+      content: envelope('system-reminder', text),
+      origin: { from: 'engine' },
+    })
+    // The log is gone: its agent has been halted with a better error.
+    .catch(() => {})
 }
 
 async function endedResult(
