@@ -86,7 +86,7 @@ const host: Host = {
     const { standardTools } = await import('../effects/tools/tool-table.ts')
     const { BUILT_IN_DEFINITIONS } = await import('../definitions/built-in/index.ts')
     return {
-      tools: ['Agent', ...standardTools().map(({ name }) => name)],
+      tools: ['Agent', 'Skill', ...standardTools().map(({ name }) => name)],
       agents: BUILT_IN_DEFINITIONS.map(({ agentType }) => agentType),
     }
   },

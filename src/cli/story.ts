@@ -100,7 +100,10 @@ function tell(event: AgentEvent, at: number, agent: Agent, cwd: string): Told[] 
     case 'run.suspended':
       return line(`◌ suspended (${event.reason})`, 'bad')
     case 'run.resumed':
-      return line(`● goes on${survivors(event.survivors ?? 0)}`)
+      return [
+        ...line(`● goes on${survivors(event.survivors ?? 0)}`),
+        ...(event.differences ?? []).flatMap((difference) => line(`! ${difference}`, 'bad')),
+      ]
     case 'agent.ended':
       return line(`■ ${ending(event)}`, event.outcome.kind === 'completed' ? 'good' : 'bad')
     case 'agent.backgrounded':

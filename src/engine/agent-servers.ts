@@ -6,6 +6,7 @@
  *   V3  What it brought along is gone when its run has ended, and when the engine lets go of it.
  */
 import type { AgentMcpServer } from '../definitions/agent-definition.ts'
+import { expandMcpServerConfig } from '../effects/mcp/expand-variables.ts'
 import type { OwnMcpServer } from '../effects/mcp/mcp-clients.ts'
 import type { Tool } from '../effects/tools/tool.ts'
 import type { ToolTable } from '../effects/tools/tool-table.ts'
@@ -83,7 +84,25 @@ export class AgentServers {
       const servers = brought.map(({ name }) => name)
       await this.#agent.post({ type: 'servers.requested', servers })
     }
-    this.#own = brought.map(({ name, config }) => mcp.open({ owner, name, config, cwd }))
+    // Only now, so that no value of a variable is ever in a log.
+    this.#own = brought.flatMap(({ name, config }) => {
+      const expanded = expandMcpServerConfig(config, process.env)
+      const missing =
+        expanded.missing.length === 0 ? '' : ` (without a value: ${expanded.missing.join(', ')})`
+      if (expanded.kind === 'broken') {
+        session.diagnose(
+          'mcp-variable-missing',
+          `The MCP server ${name} of agent ${owner} is not there: ${expanded.problem}${missing}.`,
+        )
+        return []
+      }
+      if (missing !== '')
+        session.diagnose(
+          'mcp-variable-missing',
+          `The MCP server ${name} of agent ${owner} is started without some variables${missing}.`,
+        )
+      return [mcp.open({ owner, name, config: expanded.config, cwd })]
+    })
     await Promise.all([mcp.start(), ...this.#own.map(({ settled }) => settled)])
   }
 }

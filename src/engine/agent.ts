@@ -276,6 +276,8 @@ export class Agent implements MailboxOwner {
   /** Lets go of it: what it brought along is gone when this resolves. */
   async unequip(): Promise<void> {
     this.#isEquipped = false
+    // Servers and skills may be others with the next run.
+    this.#pool = undefined
     await this.#shells?.endAll()
     await this.servers.close()
   }

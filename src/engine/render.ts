@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { AGENT_TOOL_NAME } from '../definitions/agent-tool.ts'
 import { MAIN_PROMPT } from '../definitions/built-in/main.ts'
+import type { Diagnostic } from '../definitions/diagnostic.ts'
 import type { ReportSchema } from '../definitions/report-schema.ts'
 import { readReportSchema } from '../definitions/report-schema.ts'
 import { renderSystemPrompt } from '../definitions/system-prompt.ts'
@@ -59,6 +60,12 @@ export function render(core: EngineCore, agent: Agent, memory: string | undefine
     isChild: agent.parent !== undefined,
   })
   return { system, tools }
+}
+
+/** What cannot be honoured of the schema of an agent's report. */
+export function reportSchemaProblems({ definition }: Agent): readonly Diagnostic[] {
+  if (definition?.outputSchema === undefined) return []
+  return readReportSchema(definition.agentType, definition.outputSchema).diagnostics
 }
 
 /** The schema that an agent's report must satisfy; undefined when there is none that can be checked. */

@@ -25,6 +25,7 @@ import type { AgentId, BlobHash, CallId, SessionId } from '../machines/ids.ts'
 import type { Prepared } from './agent.ts'
 import { Agent } from './agent.ts'
 import type { EngineCore } from './core.ts'
+import type { EngineDiagnosticCode } from './errors.ts'
 import { EngineError, messageOf } from './errors.ts'
 import { render } from './render.ts'
 import { SessionDefinitions } from './session-definitions.ts'
@@ -288,6 +289,11 @@ export class Session {
   /** The shared servers and those of single agents, once somebody has asked for them. */
   get mcp(): McpClients | undefined {
     return this.#mcp
+  }
+
+  /** Says what could not be honoured. */
+  diagnose(code: EngineDiagnosticCode, message: string): void {
+    this.#core.diagnose(code, message)
   }
 
   /** Whether the person or the project has servers for all agents. */

@@ -114,7 +114,13 @@ async function converse(
   try {
     const { client, eventsOf } = await connect()
     if (subscriber.closed) return
-    const params = { model: request.model, max_tokens: request.maxTokens, ...bodyOf(request), stream: true }
+    const params = {
+      model: request.model,
+      max_tokens: request.maxTokens,
+      ...effortOf(request),
+      ...bodyOf(request),
+      stream: true,
+    }
     const response = await client.messages
       // What the API takes, but looser than the SDK's types: unknown blocks and fields pass through as they are.
       .create(params as unknown as Anthropic.MessageCreateParamsStreaming, { signal: abort.signal })
@@ -259,4 +265,15 @@ function once<T>(make: () => T): () => T {
     made ??= { value: make() }
     return made.value
   }
+}
+
+/** The least budget for thinking that the API takes. */
+const LEAST_THINKING = 1_024
+
+/** A level is the API's own; a number is a budget for thinking, within what the reply may have at all. */
+function effortOf({ effort, maxTokens }: ModelRequest): object {
+  if (effort === undefined) return {}
+  if (typeof effort === 'string') return { output_config: { effort } }
+  const budget = Math.max(LEAST_THINKING, Math.min(effort, maxTokens - 1))
+  return budget < maxTokens ? { thinking: { type: 'enabled', budget_tokens: budget } } : {}
 }

@@ -24,6 +24,8 @@ export interface ModelRequest {
   readonly tools: readonly ToolDefinition[]
   readonly messages: readonly RequestMessage[]
   readonly maxTokens: number
+  /** How hard it thinks: a level, or tokens for thinking. Absent: as the model does by itself. */
+  readonly effort?: 'low' | 'medium' | 'high' | number
   readonly source: RequestSource
 }
 

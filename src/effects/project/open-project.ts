@@ -14,6 +14,7 @@
 import { homedir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { type AgentDefinition, type ProjectFacts, whenToUseOf } from '../../definitions/agent-definition.ts'
+import { BUILT_IN_DEFINITIONS } from '../../definitions/built-in/index.ts'
 import type { Skill } from '../../definitions/context/skill.ts'
 import { byCodeUnits } from '../../definitions/context/text.ts'
 import type { AgentFile, AgentRegistry, FileDiagnostic } from '../../definitions/files/agent-file.ts'
@@ -46,7 +47,7 @@ export interface ProjectOptions {
   readonly configDir?: string
   /** For `$CLAUDE_CONFIG_DIR`, variables in MCP servers, and git. Default: that of the process. */
   readonly env?: Environment
-  /** Definitions that are there without any file. Default: none. */
+  /** Definitions that are there without any file. Default: the built-in ones. */
   readonly builtIn?: readonly AgentDefinition[]
   /** Text of `--agents`. */
   readonly agentsJson?: string
@@ -69,7 +70,12 @@ export interface ProjectOptions {
 
 /** Opens a project. Close it when it is watched. */
 export async function openProject(options: ProjectOptions): Promise<Project> {
-  const { env = process.env, home = homedir(), builtIn = [], trust: isTrusted = false } = options
+  const {
+    env = process.env,
+    home = homedir(),
+    builtIn = BUILT_IN_DEFINITIONS,
+    trust: isTrusted = false,
+  } = options
   const configDir = resolve(options.configDir ?? (env['CLAUDE_CONFIG_DIR'] || join(home, '.claude')))
   const places = findPlaces({ cwd: options.cwd, home, configDir, policyDir: options.policyDir })
   const [settings, plugins] = await Promise.all([

@@ -4,7 +4,7 @@ import type { EngineCore } from '../core.ts'
 import type { Effect } from '../effect-logic.ts'
 import { startHooks } from '../hooks/start-hooks.ts'
 import { introduce, memorySection } from '../introduce.ts'
-import { reportSchemaOf } from '../render.ts'
+import { reportSchemaOf, reportSchemaProblems } from '../render.ts'
 
 export function prepare(core: EngineCore): Effect<EffectInput> {
   return async (context) => {
@@ -15,6 +15,7 @@ export function prepare(core: EngineCore): Effect<EffectInput> {
     const memory = memorySection(core, agent)
     const { prepared, system, tools } = await agent.session.prepare(agent, memory)
     agent.prepared = prepared
+    for (const { code, message } of reportSchemaProblems(agent)) core.diagnose(code, message)
     const hasSchema = reportSchemaOf(agent) !== undefined
     const corrections = core.limits.reportNudges
     // The root speaks to a person, who asks again if need be.

@@ -18,6 +18,7 @@ export function requestModel(core: EngineCore): Effect<EffectInput> {
     await agent.equip(() => signal)
     if (hasNews(core, agent)) await tellListings(core, agent)
     const model = agent.birth.plan.model.value
+    const effort = agent.birth.plan.effort?.value
     const messages = await agent.requestMessages(model)
     signal.throwIfAborted()
     const startedAt = core.clock.now()
@@ -30,6 +31,7 @@ export function requestModel(core: EngineCore): Effect<EffectInput> {
             tools: prepared.tools,
             messages,
             maxTokens: core.maxTokens,
+            ...(effort !== undefined && { effort }),
             source: agent.requestSource,
           },
           signal,

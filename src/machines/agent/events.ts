@@ -56,7 +56,7 @@ export const SpawnPlan = z.looseObject({
   isolation: resolved(z.string()).optional(),
   background: resolved(z.boolean()).optional(),
   thinking: resolved(z.string()).optional(),
-  effort: resolved(z.union([z.string(), z.number()])).optional(),
+  effort: resolved(z.union([z.enum(['low', 'medium', 'high']), z.number()])).optional(),
   tokens: resolved(z.number().int().positive()).optional(),
   /** The definition as it was then: a blob. Absent: the root's, which has none, and in logs of the first version. */
   definition: BlobHash.optional(),

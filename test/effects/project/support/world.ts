@@ -43,7 +43,7 @@ export function createWorld(): World {
       return full
     },
     async open(options) {
-      const opening = await openProject({ cwd: project, home, env: {}, ...options })
+      const opening = await openProject({ cwd: project, home, env: {}, builtIn: [], ...options })
       opened.push(opening)
       return opening
     },
