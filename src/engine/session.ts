@@ -26,7 +26,7 @@ import type { Prepared } from './agent.ts'
 import { Agent } from './agent.ts'
 import type { EngineCore } from './core.ts'
 import type { EngineDiagnosticCode } from './errors.ts'
-import { EngineError, messageOf } from './errors.ts'
+import { EngineClosedError, EngineError, messageOf } from './errors.ts'
 import { render } from './render.ts'
 import { SessionDefinitions } from './session-definitions.ts'
 import { openSessionMcp } from './session-mcp.ts'
@@ -128,6 +128,8 @@ export class Session {
     }
     const posted = await (birth === undefined ? agent.post(started) : agent.post(birth, started))
     if (posted === 'late') {
+      // A closed mailbox takes nothing either; then no run is on.
+      if (!agent.isRunning) throw new EngineClosedError(this.id)
       throw new EngineError(
         'run-in-flight',
         `agent ${agent.id} of session ${this.id} is still running; wait for its run to end, or kill it first`,

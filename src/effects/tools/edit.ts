@@ -39,14 +39,21 @@ export const editTool: Tool<EditInput> = {
   isConcurrencySafe: () => false,
   writes: (input) => input.file_path,
   ruleSubject: (input) => input.file_path,
-  intend: (input, context) => intendChange(input.file_path, edited(input), context),
+  intend: async (input, context) => {
+    let where: Where | undefined
+    const change: Change = (place, old) => {
+      where = whereIn(old, input)
+      return edited(input)(place, old)
+    }
+    return { ...(await intendChange(input.file_path, change, context)), ...where }
+  },
   run: (input, context) =>
     refusalsAsResults(async () => {
       const written = await applyChange(input.file_path, edited(input), context)
       const { place, before, after, hash } = written
       const original = before?.toString()
       return {
-        content: summary(place, input, original) + otherNamesNote(written),
+        content: summary(place, Where.safeParse(context.intent).data) + otherNamesNote(written),
         structured: {
           filePath: place.named,
           oldString: input.old_string,
@@ -98,11 +105,23 @@ async function missing(place: Place): Promise<ToolRefusal> {
   return new ToolRefusal(`${place.named} does not exist. ${hint}`)
 }
 
-function summary(place: Place, input: EditInput, original: string | undefined): string {
-  if (original === undefined) return `Edited ${place.named}.`
-  const matches = findMatches(original, input.old_string)
+function summary(place: Place, where: Where | undefined): string {
+  if (where === undefined || where.matches === 0) return `Edited ${place.named}.`
+  if (where.matches === 1) return `Edited ${place.named} at line ${where.line}.`
+  return `Edited ${place.named}: ${counted(where.matches, 'replacement')}.`
+}
+
+/** Part of the intent: an edit that a resume finds done says what it would have said at once (law 3). */
+const Where = z.object({
+  matches: z.number().int().nonnegative(),
+  /** Of the first match, from 1; 0 when there is none. */
+  line: z.number().int().nonnegative(),
+})
+type Where = z.infer<typeof Where>
+
+function whereIn(old: Buffer | null, { old_string }: EditInput): Where {
+  const text = old === null || old_string === '' ? '' : old.toString()
+  const matches = text === '' ? [] : findMatches(text, old_string)
   const first = matches[0]
-  if (first === undefined) return `Edited ${place.named}.`
-  if (matches.length === 1) return `Edited ${place.named} at line ${lineNumberAt(original, first.start)}.`
-  return `Edited ${place.named}: ${counted(matches.length, 'replacement')}.`
+  return { matches: matches.length, line: first === undefined ? 0 : lineNumberAt(text, first.start) }
 }

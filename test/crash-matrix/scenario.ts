@@ -1,0 +1,94 @@
+/**
+ * What a scenario of the crash matrix is: a whole session as data, and what must be true of it at its end, wherever its
+ * process died. One file in `scenarios/` per scenario; each capability that comes later adds its own.
+ */
+import type { ScriptedCall, ScriptedParts } from '../../src/effects/model/scripted-reply.ts'
+import type { Engine, EngineEvent, EngineOptions } from '../../src/engine/api.ts'
+import type { AgentEventOf, Outcome } from '../../src/machines/agent/events.ts'
+import type { Final } from './final.ts'
+
+export type CallOutcome = AgentEventOf<'call.ended'>['outcome']
+export type RunOutcome = Outcome['kind']
+export type Fact = Extract<EngineEvent, { kind: 'fact' }>
+
+/** An attempt that breaks off in the middle of its text. */
+export interface Cut {
+  readonly cutAfter: string
+}
+
+/** What comes of one attempt at a request. */
+export type Said = ScriptedParts | Error | Cut
+
+/** What a model says to one request: the same to every attempt, or something to each; the last one for all others. */
+export type Line = Said | { readonly attempts: readonly Said[] }
+
+/** Replies by prompt: what the model says after that prompt, turn by turn. No two conversations have one prompt. */
+export type Play = Readonly<Record<string, readonly Line[]>>
+
+export interface Scenario {
+  /** That of its file. */
+  readonly name: string
+  /** What it is there for, in one sentence. */
+  readonly about: string
+  /** What the user asks, one run of the root after the other: keys of `play`. */
+  readonly prompts: readonly string[]
+  readonly play: Play
+  /** Outcomes of the run that each prompt starts, a child's too. A prompt that is not named must never be asked. */
+  readonly ends: Readonly<Record<string, RunOutcome | readonly RunOutcome[]>>
+  /**
+   * Outcomes of calls, by {@link labelOf}, where it is not `ok`. A call that its rule makes `interrupted` is expected
+   * to be that, and needs no word here.
+   */
+  readonly outcomes?: Readonly<Record<string, CallOutcome | readonly CallOutcome[]>>
+  /** Replies that a run of the root may take. */
+  readonly maxTurns?: number
+  readonly options?: Pick<
+    EngineOptions,
+    'limits' | 'permissions' | 'definitions' | 'retries' | 'snapshotEvery'
+  >
+  /** Whether its agents use the standard tools, on real files of their own. */
+  readonly usesFiles?: boolean
+  /** Whether its agents run commands, which only a real disk has. */
+  readonly usesProcesses?: boolean
+  /** What the host does when something has happened. It is a pure function of the event, and so does it again. */
+  onFact?(fact: Fact, engine: Engine): void
+  /** What is wrong at the end, in words, besides what every scenario must hold. */
+  check?(final: Final): readonly string[]
+}
+
+/** The time that a long call takes, in milliseconds of the engine's clock. */
+export const LONG_MS = 60_000
+
+/** What the tools of the matrix take. */
+export interface Work {
+  /** Names what is done: no two calls of a scenario have the same. */
+  readonly id: string
+  /** Milliseconds before the work is done. */
+  readonly ms?: number
+  /** May run beside its neighbours. */
+  readonly beside?: boolean
+  readonly how?: 'error' | 'throws'
+}
+
+const work = (name: string, input: Work): ScriptedCall => ({ name, input: { ...input } })
+
+/** Reads: `repeat`. */
+export const look = (id: string, more: Omit<Work, 'id'> = {}): ScriptedCall => work('Look', { id, ...more })
+/** Does its work at most once by its key: `keyed`. */
+export const put = (id: string, more: Omit<Work, 'id'> = {}): ScriptedCall => work('Put', { id, ...more })
+/** Just does it: `interrupt`. */
+export const act = (id: string, more: Omit<Work, 'id'> = {}): ScriptedCall => work('Act', { id, ...more })
+/** Starts a child with this prompt: re-attached. */
+export const agent = (prompt: string, type = 'general-purpose'): ScriptedCall => ({
+  name: 'Agent',
+  input: { description: 'a child', prompt, subagent_type: type },
+})
+
+/** What a call is known by, whatever agent makes it: its tool and what it is about. */
+export function labelOf(name: string, input: unknown): string {
+  const { id, prompt, file_path, content, new_string, command } = (input ?? {}) as Readonly<
+    Record<string, unknown>
+  >
+  const about = file_path === undefined ? (id ?? prompt ?? command) : `${file_path}: ${content ?? new_string}`
+  return `${name} ${String(about)}`
+}
