@@ -173,7 +173,11 @@ function writeAll(fs: FileCalls, fd: number, path: string, text: string): void {
   const bytes = Buffer.byteLength(text)
   const written = fs.writeSync(fd, text)
   if (written === bytes) return
-  throw new StorageError('short-write', path, `writing ${path} stopped after ${written} of ${bytes} bytes`)
+  throw new StorageError(
+    'short-write',
+    path,
+    `writing ${path} stopped after ${written} of ${bytes} bytes; is the disk full?`,
+  )
 }
 
 async function finishDurably(

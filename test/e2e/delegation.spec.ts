@@ -110,12 +110,19 @@ describe('a parent and two children', () => {
       'claude-haiku-5-5',
       'claude-sonnet-5-5',
     ])
-    const own = ['Bash', 'Edit', 'Glob', 'Grep', 'Read', 'Write']
-    expect(first.map((request) => toolsOf(request).sort())).toEqual([
-      ['Agent', ...own],
-      ['Bash', 'Glob', 'Grep', 'Read'],
-      own,
-    ])
+    const reading = [
+      'Bash',
+      'BashOutput',
+      'Glob',
+      'Grep',
+      'KillShell',
+      'Read',
+      'Skill',
+      'TodoWrite',
+      'WebFetch',
+    ]
+    const own = [...reading, 'Edit', 'NotebookEdit', 'Write'].toSorted()
+    expect(first.map((request) => toolsOf(request).sort())).toEqual([['Agent', ...own], reading, own])
   })
 
   it('have prompts of their own, which do not change from turn to turn', () => {

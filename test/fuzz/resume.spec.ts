@@ -152,12 +152,11 @@ describe('a session whose files were changed', () => {
       for (const { messages } of requests) {
         expect(requestViolations(messages, { paused: messages.at(-1)?.role === 'assistant' })).toEqual([])
       }
-      for (const [name, before] of files) {
+      for (const [name, content] of files) {
         if (!name.endsWith('.jsonl')) continue
+        const before = Buffer.from(content)
         const after = Buffer.from(storage.bytes(name))
-        expect(after.subarray(0, before.length).equals(Buffer.from(before)), `${name} was rewritten`).toBe(
-          true,
-        )
+        expect(after.subarray(0, before.length).equals(before), `${name} was rewritten`).toBe(true)
       }
     },
   )

@@ -48,9 +48,7 @@ const FOREIGN = new Map<string, string>([
   ['writetodos', 'TodoWrite'],
   ['updateplan', 'TodoWrite'],
   ['subagent', 'Agent'],
-  ['bashoutput', 'TaskOutput'],
   ['agentoutputtool', 'TaskOutput'],
-  ['killshell', 'TaskStop'],
   ['killbash', 'TaskStop'],
   ['askuser', 'AskUserQuestion'],
 ])

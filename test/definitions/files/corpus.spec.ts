@@ -52,8 +52,6 @@ const RENAMED: Readonly<Record<string, string>> = {
   MultiEdit: 'Edit',
   WriteFile: 'Write',
   NotebookRead: 'Read',
-  BashOutput: 'TaskOutput',
-  KillShell: 'TaskStop',
 }
 const UNKNOWN = [
   ...[
