@@ -1,5 +1,6 @@
 /** The kinds of problems. Each is explained in `docs/errors.md`. */
 export type DiagnosticCode =
+  | 'bypass-disabled'
   | 'background-not-available'
   | 'feature-not-available'
   | 'feature-unreadable'

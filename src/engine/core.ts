@@ -47,7 +47,11 @@ export interface EngineCore {
   readonly limits: Limits
   /** Events between two snapshots of a log. */
   readonly snapshotEvery: number
-  readonly rules: { readonly allow: readonly PermissionRule[]; readonly deny: readonly PermissionRule[] }
+  readonly rules: {
+    readonly allow: readonly PermissionRule[]
+    readonly deny: readonly PermissionRule[]
+    readonly ask: readonly PermissionRule[]
+  }
   /** Who can be asked about a call that needs approval. */
   readonly asking: {
     readonly canUseTool: PermissionOptions['canUseTool'] | undefined

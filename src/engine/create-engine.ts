@@ -10,6 +10,7 @@ import { readFeatures } from '../definitions/features.ts'
 import type { ScopedHook } from '../definitions/hooks/scoped-hook.ts'
 import { DEFAULT_LIMITS } from '../definitions/limits.ts'
 import { MODEL_ALIASES, resolveModelId } from '../definitions/model-aliases.ts'
+import type { PermissionMode } from '../definitions/permission-mode.ts'
 import { modeDiagnostic } from '../definitions/permissions/modes.ts'
 import type { PermissionRule } from '../definitions/permissions/rule.ts'
 import { parseRules } from '../definitions/permissions/rule.ts'
@@ -284,7 +285,7 @@ function createCore(options: EngineOptions, emit: (event: EngineEvent) => void):
     openMcpLink: undefined,
     root: {
       modelId: options.modelId ?? 'sonnet',
-      mode: options.permissions?.mode ?? 'default',
+      mode: modeOf(options),
       systemPrompt: options.systemPrompt,
       appendSystemPrompt: options.appendSystemPrompt,
     },
@@ -347,13 +348,25 @@ function rulesOf(options: EngineOptions): EngineCore['rules'] {
   const { allow, deny } = parsedRules(options)
   const broken = [...allow.diagnostics, ...deny.diagnostics].find(({ severity }) => severity === 'error')
   if (broken !== undefined) throw new EngineError('bad-rule', broken.message)
-  return { allow: allow.rules, deny: deny.rules }
+  const settings = options.project?.permissions
+  return {
+    allow: [...allow.rules, ...(settings?.allow ?? [])],
+    deny: [...deny.rules, ...(settings?.deny ?? [])],
+    ask: settings?.ask ?? [],
+  }
+}
+
+/** The mode that the host asks for, else that of settings; nobody bypasses permissions where settings forbid it. */
+function modeOf({ permissions, project }: EngineOptions): PermissionMode {
+  const mode = permissions?.mode ?? project?.permissions?.defaultMode ?? 'default'
+  const isForbidden = mode === 'bypassPermissions' && project?.permissions?.isBypassDisabled === true
+  return isForbidden ? 'default' : mode
 }
 
 /** What of the options is in force, but perhaps not as it was meant. */
 function shortcomingsOf(options: EngineOptions): readonly Diagnostic[] {
   const { allow, deny } = parsedRules(options)
-  const mode = modeDiagnostic(options.permissions?.mode ?? 'default')
+  const mode = modeDiagnostic(modeOf(options))
   const known = [...KNOWN_TOOL_NAMES, ...(options.tools ?? []).map(({ name }) => name)]
   const mistyped = [...allow.rules, ...deny.rules].flatMap((rule) => mistypedTool(rule, known))
   const { diagnostics } = readFeatures(process.env, options.features)
@@ -362,8 +375,18 @@ function shortcomingsOf(options: EngineOptions): readonly Diagnostic[] {
     ...deny.diagnostics,
     ...mistyped,
     ...(mode === undefined ? [] : [mode]),
+    ...(options.permissions?.mode === 'bypassPermissions' && modeOf(options) === 'default'
+      ? [BYPASS_DISABLED]
+      : []),
     ...diagnostics,
   ]
+}
+
+const BYPASS_DISABLED: Diagnostic = {
+  severity: 'error',
+  code: 'bypass-disabled',
+  message:
+    'Permission mode "bypassPermissions" is disabled by a settings file (permissions.disableBypassPermissionsMode); the mode is "default".',
 }
 
 /** A rule for a tool that does not exist protects nothing and allows nothing: nearly always a slip. */

@@ -5,6 +5,7 @@ import type { Ceiling, PermissionPolicy, PermissionRequest } from '../definition
 import { ceilingOf, decide } from '../definitions/permissions/decide.ts'
 import { refusalMessage, suggestRule } from '../definitions/permissions/refusal-message.ts'
 import { specifierKind } from '../definitions/permissions/rule.ts'
+import { readShell } from '../definitions/permissions/shell/read-shell.ts'
 import { isMcpTool } from '../definitions/tool-names.ts'
 import type { Place } from '../effects/tools/confinement.ts'
 import { isInside, placePath } from '../effects/tools/confinement.ts'
@@ -60,7 +61,7 @@ export async function permissionFor(
   return {
     kind: 'ask',
     ...found,
-    isByRule: false,
+    isByRule: decision.rule !== undefined,
     reason: decision.reason,
     suggestion: suggestRule(request),
     refusal,
@@ -103,6 +104,8 @@ async function requestOf(agent: Agent, tool: Tool, input: unknown): Promise<Perm
         !(writesPath !== undefined && (isProtected(cwd, place.named) || isProtected(cwd, place.real)))),
     ...(isInMemory && { isInMemory }),
     ...(subject !== undefined && { subject }),
+    ...(specifierKind(tool.name) === 'command' &&
+      subject !== undefined && { shell: await readShell(subject) }),
     ...(writesPath !== undefined && { writesPath }),
     ...(place !== undefined && { resolvedPath: place.real }),
   }
@@ -153,17 +156,24 @@ export function readGuard(core: EngineCore, agent: Agent): ((path: string) => bo
 
 /** Own mode and rules, what its definition says, and the ceiling of every ancestor, read live along the chain. */
 function policyOf(core: EngineCore, agent: Agent): PermissionPolicy {
-  const { deny } = core.rules
-  const allow = [...core.rules.allow, ...agent.session.grants]
+  const { deny, ask } = core.rules
+  const allow = agent.session.allowRules
   const { only, deny: ownDeny } = agent.pool
   const ceilings: Ceiling[] = []
   for (let above = agent.parent; above !== undefined; above = above.parent) {
-    ceilings.push(ceilingOf(above.id, { allow, deny, mode: above.mode, ceilings: [] }))
+    ceilings.push(ceilingOf(above.id, { allow, deny, ask, mode: above.mode, ceilings: [] }, above.cwd))
   }
   // What the person or host says now holds for every agent, whatever mode its log gives it.
   ceilings.push(ceilingOf('this engine', { allow, deny: [], mode: core.root.mode, ceilings: [] }))
   if (isStranger(agent)) ceilings.push(ceilingOf('a definition that is gone', STRANGER))
-  return { allow, deny: [...deny, ...ownDeny], only, mode: agent.mode, ceilings }
+  return {
+    allow,
+    ask,
+    deny: ownDeny.length === 0 ? deny : [...deny, ...ownDeny],
+    only,
+    mode: agent.mode,
+    ceilings,
+  }
 }
 
 /**

@@ -60,7 +60,7 @@ export class Session {
   #root: Agent | undefined
   #spawns = 0
   #hasBegun = false
-  #granted: readonly PermissionRule[] = []
+  #allow: { readonly granted: number; readonly rules: readonly PermissionRule[] } | undefined
   #inspectionRootId: string | undefined
   #mcp: McpClients | undefined
   #openingMcp: Promise<McpClients> | undefined
@@ -230,16 +230,20 @@ export class Session {
     }
   }
 
-  /** Rules that were granted in this session. They hold for every agent of it, at once. */
-  get grants(): readonly PermissionRule[] {
-    const texts = this.#root?.digest.grants ?? []
-    if (texts.length !== this.#granted.length) {
-      this.#granted = parseRules(
-        texts.map(({ rule }) => rule),
+  /**
+   * Rules that allow: of the host and of settings, and those that were granted in this session, which hold for every
+   * agent of it at once. The same list until one is granted, so that what is made ready for it is made once.
+   */
+  get allowRules(): readonly PermissionRule[] {
+    const granted = this.#root?.digest.grants ?? []
+    if (this.#allow === undefined || granted.length !== this.#allow.granted) {
+      const { rules } = parseRules(
+        granted.map(({ rule }) => rule),
         { kind: 'allow', source: 'granted in this session' },
-      ).rules
+      )
+      this.#allow = { granted: granted.length, rules: [...this.#core.rules.allow, ...rules] }
     }
-    return this.#granted
+    return this.#allow.rules
   }
 
   /** Grants a rule to the whole session. The root's log has it. */

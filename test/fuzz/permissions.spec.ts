@@ -12,8 +12,11 @@ import { decide } from '../../src/definitions/permissions/decide.ts'
 import { refusalMessage } from '../../src/definitions/permissions/refusal-message.ts'
 import type { PermissionRule, RuleKind } from '../../src/definitions/permissions/rule.ts'
 import { parseRules } from '../../src/definitions/permissions/rule.ts'
+import { loadShellReader } from '../../src/definitions/permissions/shell/read-shell.ts'
 import { expectLinear, fuzz, sizeOf } from './support/fuzz.ts'
 import { hostileText, mutatedText } from './support/mutations.ts'
+
+const readBash = await loadShellReader()
 
 const MODES = ['default', 'acceptEdits', 'plan', 'dontAsk', 'auto', 'bypassPermissions', 'bubble'] as const
 
@@ -35,6 +38,8 @@ const goodRule = fc.constantFrom(
     '*',
     'Grep',
     'Task(Explore)',
+    'WebFetch(domain:example.org)',
+    'Skill(deploy:*)',
   ],
 )
 const goodSubject = fc.constantFrom(
@@ -52,22 +57,28 @@ const goodSubject = fc.constantFrom(
 const anyRuleText = fc.oneof({ weight: 5, arbitrary: mutatedText(goodRule) }, goodRule, hostileText)
 const anySubject = fc.oneof({ weight: 3, arbitrary: mutatedText(goodSubject) }, goodSubject, hostileText)
 
-const anyRequest: fc.Arbitrary<PermissionRequest> = fc.record({
-  toolName: fc.oneof(
-    {
-      weight: 6,
-      arbitrary: fc.constantFrom('Bash', 'Read', 'Write', 'Edit', 'Grep', 'Agent', 'mcp__server__tool'),
-    },
-    hostileText,
-  ),
-  subject: fc.option(anySubject, { nil: undefined }),
-  writesPath: fc.option(anySubject, { nil: undefined }),
-  resolvedPath: fc.option(anySubject, { nil: undefined }),
-  cwd: fc.constantFrom('/project', '/', '/a b/[x]', 'C:\\project'),
-  home: fc.constantFrom(undefined, '/home/me'),
-  isReadOnly: fc.boolean(),
-  isInsideCwd: fc.boolean(),
-})
+const anyRequest: fc.Arbitrary<PermissionRequest> = fc
+  .record({
+    toolName: fc.oneof(
+      {
+        weight: 6,
+        arbitrary: fc.constantFrom('Bash', 'Read', 'Write', 'Edit', 'Grep', 'Agent', 'mcp__server__tool'),
+      },
+      hostileText,
+    ),
+    subject: fc.option(anySubject, { nil: undefined }),
+    writesPath: fc.option(anySubject, { nil: undefined }),
+    resolvedPath: fc.option(anySubject, { nil: undefined }),
+    cwd: fc.constantFrom('/project', '/', '/a b/[x]', 'C:\\project'),
+    home: fc.constantFrom(undefined, '/home/me'),
+    isReadOnly: fc.boolean(),
+    isInsideCwd: fc.boolean(),
+  })
+  .map((request) =>
+    request.toolName === 'Bash' && request.subject !== undefined
+      ? { ...request, shell: readBash(request.subject) }
+      : request,
+  )
 
 const rulesOf = (texts: readonly string[], kind: RuleKind): readonly PermissionRule[] =>
   parseRules(texts, { kind, source: 'test' }).rules
@@ -76,12 +87,24 @@ const policyOf = (texts: {
   readonly mode: (typeof MODES)[number]
   readonly allow: readonly string[]
   readonly deny: readonly string[]
+  readonly ask?: readonly string[]
   readonly ceiling: readonly string[]
+  readonly ceilingAsk?: readonly string[]
+  readonly above?: (typeof MODES)[number]
 }): PermissionPolicy => ({
   mode: texts.mode,
   allow: rulesOf(texts.allow, 'allow'),
   deny: rulesOf(texts.deny, 'deny'),
-  ceilings: [{ agent: 'parent', mode: texts.mode, deny: rulesOf(texts.ceiling, 'deny') }],
+  ask: rulesOf(texts.ask ?? [], 'ask'),
+  ceilings: [
+    {
+      agent: 'parent',
+      mode: texts.above ?? texts.mode,
+      deny: rulesOf(texts.ceiling, 'deny'),
+      ask: rulesOf(texts.ceilingAsk ?? [], 'ask'),
+      cwd: '/elsewhere',
+    },
+  ],
 })
 
 const someTexts = fc.array(anyRuleText, { maxLength: 3 })
@@ -89,10 +112,18 @@ const anyPolicyTexts = fc.record({
   mode: fc.constantFrom(...MODES),
   allow: someTexts,
   deny: someTexts,
+  ask: someTexts,
   ceiling: someTexts,
+  ceilingAsk: someTexts,
+  above: fc.constantFrom(...MODES),
 })
 
-const WIDTH: Readonly<Record<PermissionDecision['decision'], number>> = { deny: 0, ask: 1, allow: 2 }
+const WIDTH: Readonly<Record<PermissionDecision['decision'], number>> = {
+  deny: 0,
+  ask: 1,
+  classify: 2,
+  allow: 3,
+}
 
 describe('any rules and any call', () => {
   fuzz(
@@ -123,11 +154,58 @@ describe('any rules and any call', () => {
   )
 
   fuzz(
+    'never allow more with one more ask rule, whatever it says',
+    500,
+    withOneMore,
+    ([texts, request, more]) => {
+      const before = decide(request, policyOf(texts))
+      const after = decide(request, policyOf({ ...texts, ask: [...texts.ask, more] }))
+      expect(WIDTH[after.decision]).toBeLessThanOrEqual(WIDTH[before.decision])
+      const below = decide(request, policyOf({ ...texts, ceilingAsk: [...texts.ceilingAsk, more] }))
+      expect(WIDTH[below.decision]).toBeLessThanOrEqual(WIDTH[before.decision])
+    },
+  )
+
+  fuzz(
+    'let no child do what its ancestor may not, with the same allow rules',
+    500,
+    fc.tuple(anyPolicyTexts, anyRequest),
+    ([texts, request]) => {
+      const child = policyOf(texts)
+      for (const { mode, deny, ask = [] } of child.ceilings) {
+        const ancestor = decide(
+          { ...request, cwd: '/elsewhere' },
+          { mode, deny, ask, allow: child.allow, ceilings: [] },
+        )
+        // A relative path says something else where the ancestor works; all else is the same.
+        const isElsewhere = [...child.allow, ...deny, ...ask].some(({ toolName }) => toolName !== 'Bash')
+        if (request.toolName === 'Bash' || !isElsewhere)
+          expect(WIDTH[decide(request, child).decision]).toBeLessThanOrEqual(WIDTH[ancestor.decision])
+      }
+    },
+  )
+
+  fuzz(
+    'decide the same in whatever order rules stand',
+    300,
+    fc.tuple(anyPolicyTexts, anyRequest),
+    ([texts, request]) => {
+      const turned = {
+        ...texts,
+        allow: texts.allow.toReversed(),
+        deny: texts.deny.toReversed(),
+        ask: texts.ask.toReversed(),
+      }
+      expect(decide(request, policyOf(turned)).decision).toBe(decide(request, policyOf(texts)).decision)
+    },
+  )
+
+  fuzz(
     'lose no rule silently: each is in force, or a diagnostic says why not',
     1_000,
     anyRuleText,
     (text) => {
-      for (const kind of ['allow', 'deny'] as const) {
+      for (const kind of ['allow', 'deny', 'ask'] as const) {
         const { rules, diagnostics } = parseRules([text], { kind, source: 'test' })
         expect(rules.length + diagnostics.length, `${kind} ${text}`).toBeGreaterThan(0)
       }
@@ -157,7 +235,8 @@ describe('any rules and any call', () => {
             /^\w+/.exec(text)?.[0] === undefined ? text : text.replace(/^\w+/, (name) => name.toUpperCase())
         else text = `${kind}${text}${kind}`
       }
-      const request = { toolName, subject, cwd: '/project', isReadOnly: false, isInsideCwd: true }
+      const shell = toolName === 'Bash' ? { shell: readBash(subject) } : {}
+      const request = { toolName, subject, cwd: '/project', isReadOnly: false, isInsideCwd: true, ...shell }
       const policy = policyOf({ mode: 'bypassPermissions', allow: [], deny: [text], ceiling: [] })
       expect(decide(request, policy).decision, text).toBe('deny')
     },
@@ -231,6 +310,33 @@ describe('time for a decision', () => {
       ' -x',
       'sudo ',
     ],
+    ...[
+      'if a;then ',
+      'case x in ',
+      'a)',
+      '$((',
+      '((',
+      '[[ ',
+      'a[',
+      '${a[',
+      '<<a\n',
+      '@(',
+      "$'",
+      'f(){ ',
+      '<(',
+    ],
+    ...[
+      '"$(a ',
+      "bash -c '",
+      "eval '",
+      'xargs ',
+      'find . -exec ',
+      "sed 's/[",
+      'function f ',
+      'coproc ',
+      'a|',
+      'x=(',
+    ],
     ...['\u0001', '\ud800', 'é', 'e\u0301', '{a,b}', '"$(', "'$(`", '(a b)', 'git push '],
     ...[
       ['{', ','] as const,
@@ -262,7 +368,12 @@ describe('time for a decision', () => {
           subject: repeated(size, shape),
           resolvedPath: `/${repeated(size, shape)}`,
         }),
-        (request) => refusalMessage(request, decide(request, policy)),
+        (request) => {
+          // As the engine does it: the command is read, then decided on.
+          const { subject = '' } = request
+          const read = toolName === 'Bash' ? { ...request, shell: readBash(subject) } : request
+          return refusalMessage(read, decide(read, policy))
+        },
       )
     },
   )

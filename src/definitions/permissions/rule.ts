@@ -6,23 +6,27 @@
  */
 import type { Diagnostic } from '../diagnostic.ts'
 import { canonicalToolName, READING_TOOLS, WRITING_TOOLS } from '../tool-names.ts'
-import { simpleCommandTokens } from './simple-command.ts'
+import { domainOf } from './domain.ts'
+import type { RuleKind } from './rule-kind.ts'
+import { commandPattern } from './shell/covers.ts'
+import { isOpaqueRunner } from './shell/runners.ts'
 
-/** Does a match let a call pass, or stop it? */
-export type RuleKind = 'allow' | 'deny'
+export type { RuleKind } from './rule-kind.ts'
 
 /** A rule in force. */
 export interface PermissionRule {
   /** As it is shown to people: `Tool` or `Tool(specifier)`. */
   readonly text: string
-  /** Canonical name; `mcp__server`, `mcp__server__*`, or `*` (deny rules only) stand for several. */
+  /** Canonical name; `mcp__server`, `mcp__server__*`, or `*` (not to allow) stand for several. */
   readonly toolName: string
   /** Undefined: the whole tool. */
   readonly specifier: string | undefined
-  /** Where it comes from, for messages: `--disallowedTools`, a settings file, the host. */
+  /** Where it comes from, for messages: `--disallowedTools`, the path of a settings file, the host. */
   readonly source: string
-  /** Deny rules: also holds for every descendant. */
+  /** Deny and ask rules: also holds for every descendant. */
   readonly inheritable: boolean
+  /** The folder, absolute, that its source speaks for: `/x` starts there, other relative paths of deny and ask rules too. */
+  readonly root?: string
 }
 
 /** What one text says. `broken` keeps the tool's name where it could be read. */
@@ -30,13 +34,15 @@ export type ReadRule =
   | { readonly kind: 'rule'; readonly toolName: string; readonly specifier: string | undefined }
   | { readonly kind: 'broken'; readonly toolName: string | undefined; readonly problem: string }
 
-/** What the specifier of a tool's rules is: a shell command, a path, a type of agent, or nothing we understand. */
-export type SpecifierKind = 'command' | 'path' | 'agent' | 'unknown'
+/** What the specifier of a tool's rules is: a shell command, a path, names, a domain, or nothing we understand. */
+export type SpecifierKind = 'command' | 'path' | 'agent' | 'skill' | 'domain' | 'unknown'
 
 /** The kind of specifier that rules for this tool have. */
 export function specifierKind(toolName: string): SpecifierKind {
   if (toolName === 'Bash') return 'command'
   if (toolName === 'Agent') return 'agent'
+  if (toolName === 'Skill') return 'skill'
+  if (toolName === 'WebFetch') return 'domain'
   return READING_TOOLS.includes(toolName) || WRITING_TOOLS.includes(toolName) ? 'path' : 'unknown'
 }
 
@@ -63,10 +69,20 @@ export function readRule(text: string): ReadRule {
   return { kind: 'rule', toolName, specifier: saysNothing ? undefined : specifier }
 }
 
-/** Makes rules of texts. `inheritable` (default true) is for deny rules: do they hold for every descendant? */
+/** Where rules come from. */
+export interface RuleOrigin {
+  readonly kind: RuleKind
+  readonly source: string
+  /** Default: true. Deny and ask rules: do they hold for every descendant? */
+  readonly inheritable?: boolean
+  /** See {@link PermissionRule.root}. */
+  readonly root?: string
+}
+
+/** Makes rules of texts. */
 export function parseRules(
   texts: readonly string[],
-  options: { readonly kind: RuleKind; readonly source: string; readonly inheritable?: boolean },
+  options: RuleOrigin,
 ): { readonly rules: readonly PermissionRule[]; readonly diagnostics: readonly Diagnostic[] } {
   const rules: PermissionRule[] = []
   const diagnostics: Diagnostic[] = []
@@ -82,12 +98,14 @@ export function parseRules(
   for (const text of texts) {
     const read = readRule(text)
     if (read.kind === 'broken') {
-      const isWhole = options.kind === 'deny' && read.toolName !== undefined
-      const effect = isWhole ? `all of ${read.toolName} is denied instead` : 'it has no effect'
+      const isWhole = options.kind !== 'allow' && read.toolName !== undefined
+      const effect = isWhole
+        ? `all of ${read.toolName} is ${INSTEAD[options.kind]} instead`
+        : 'it has no effect'
       say('error', 'rule-unreadable', text, `${read.problem}; ${effect}`)
       if (!isWhole) continue
     } else {
-      const problem = shortcomingOf(read.toolName, read.specifier, options.kind)
+      const problem = shortcomingOf(read.toolName, read.specifier, options)
       if (problem !== undefined) say('warning', 'rule-not-as-written', text, problem)
     }
     const specifier = read.kind === 'rule' ? read.specifier : undefined
@@ -99,6 +117,7 @@ export function parseRules(
       specifier,
       source: options.source,
       inheritable: options.inheritable ?? true,
+      ...(options.root !== undefined && { root: options.root }),
     })
   }
   return { rules, diagnostics }
@@ -120,21 +139,41 @@ export function agentTypesOf(specifier: string): readonly string[] {
     .filter((type) => type !== '')
 }
 
+const INSTEAD: Readonly<Record<RuleKind, string>> = { allow: 'allowed', deny: 'denied', ask: 'asked about' }
+
 /** What a well-formed rule does not do although its author may think so. */
-function shortcomingOf(toolName: string, specifier: string | undefined, kind: RuleKind): string | undefined {
+function shortcomingOf(
+  toolName: string,
+  specifier: string | undefined,
+  { kind, root }: RuleOrigin,
+): string | undefined {
   if (toolName === '*' && kind === 'allow')
     return 'it allows nothing; for everything choose the permission mode "bypassPermissions"'
   if (specifier === undefined) return undefined
   const specifiers = specifierKind(toolName)
-  if (specifiers === 'unknown')
-    return kind === 'deny'
-      ? `what is in the brackets is not understood for ${toolName}, so all of ${toolName} is denied`
-      : `what is in the brackets is not understood for ${toolName}, so it allows nothing; write ${toolName}`
-  if (kind === 'deny') return undefined
-  if (specifiers === 'command' && simpleCommandTokens(commandOf(specifier).command) === undefined)
-    return 'it allows nothing, because only plain commands without operators, variables, wildcards or redirects are matched'
-  if (specifiers === 'path' && /^\/[^/]/u.test(specifier))
+  const isUnknown = specifiers === 'unknown' || (specifiers === 'domain' && domainOf(specifier) === undefined)
+  if (isUnknown) {
+    const hint = specifiers === 'domain' ? `${toolName}(domain:example.org)` : toolName
+    return kind === 'allow'
+      ? `what is in the brackets is not understood for ${toolName}, so it allows nothing; write ${hint}`
+      : `what is in the brackets is not understood for ${toolName}, so all of ${toolName} is ${INSTEAD[kind]}`
+  }
+  if (kind !== 'allow') return undefined
+  if (specifiers === 'command') return shortcomingOfCommand(specifier)
+  // In a settings file it is the folder of the project, as its author knows.
+  if (specifiers === 'path' && /^\/[^/]/u.test(specifier) && root === undefined)
     return `the path is read from the working directory; for an absolute path write ${toolName}(/${specifier})`
+  return undefined
+}
+
+function shortcomingOfCommand(specifier: string): string | undefined {
+  const { command, isPrefix } = commandOf(specifier)
+  const pattern = commandPattern(command, isPrefix)
+  if (pattern === undefined)
+    return 'it allows nothing, because a rule names one plain command: without operators, variables, wildcards or redirects'
+  const [name = ''] = pattern.words
+  if (isPrefix && pattern.words.length === 1 && isOpaqueRunner(name))
+    return `it allows nothing, because ${name} runs what it is given; name the command, as in Bash(${name} ls:*)`
   return undefined
 }
 

@@ -25,6 +25,8 @@ import { type Clock, systemClock } from '../clock.ts'
 import { loadSkills, type SkillPlaces } from '../context/load-skills.ts'
 import { realFolder } from '../context/repository-root.ts'
 import type { Environment } from '../mcp/expand-variables.ts'
+import { permissionRulesOf } from '../settings/permission-rules.ts'
+import { readSettings as readPermissionSettings } from '../settings/read-settings.ts'
 import { againAfter } from './again-after.ts'
 import { diagnosticOf } from './diagnostic.ts'
 import { gatherMcpServers } from './mcp-servers.ts'
@@ -104,10 +106,17 @@ export async function openProject(options: ProjectOptions): Promise<Project> {
     builtIn,
     strict,
   })
+  const { root } = places
+  const policy = options.policyDir === undefined ? {} : { policyDir: options.policyDir }
+  const permissionSettings = await readPermissionSettings({ cwd: options.cwd, root, configDir, ...policy })
+  const permissions = permissionRulesOf(permissionSettings.layers, { isTrusted, home })
   const settingsHooks = hooksOf(settings.files, isTrusted)
   const fixed = [
     ...settings.diagnostics,
     ...settingsHooks.diagnostics,
+    // That a file cannot be read was said above.
+    ...permissionSettings.diagnostics.filter(({ code }) => !FILE_CODES.has(code)),
+    ...permissions.diagnostics,
     ...mcp.diagnostics,
     ...plugins.flatMap(({ diagnostics }) => diagnostics),
   ]
@@ -162,6 +171,7 @@ export async function openProject(options: ProjectOptions): Promise<Project> {
     },
     mcpServers: mcp.servers,
     hooks: settingsHooks.hooks,
+    permissions,
     userSettingsFile: join(realFolder(configDir), 'settings.json'),
     userContext: createUserContext(places, env),
     memory: createMemory(places, (diagnostic) => late.push(diagnostic)),
@@ -222,6 +232,8 @@ function createLoader(parts: LoaderParts): (before: Loaded | undefined) => Promi
     }
   }
 }
+
+const FILE_CODES: ReadonlySet<string> = new Set(['settings-unreadable', 'settings-outside'])
 
 /** Hooks of settings. A project's run only when it is trusted; what is reserved for plugins and policies is theirs. */
 function hooksOf(

@@ -5,6 +5,7 @@ import type { Skill } from '../../definitions/context/skill.ts'
 import type { AgentRegistry, FileDiagnostic } from '../../definitions/files/agent-file.ts'
 import type { ScopedHook } from '../../definitions/hooks/scoped-hook.ts'
 import type { McpServerConfig } from '../../definitions/mcp-server-config.ts'
+import type { SettingsPermissions } from '../settings/permission-rules.ts'
 
 /** A text for a prompt, and what could not be honoured in making it. */
 export interface ProjectText {
@@ -35,6 +36,8 @@ export interface Project {
   /** The skills of this moment, sorted by name: the same array until they change. */
   readonly skills: readonly Skill[]
   readonly mcpServers: readonly ProjectMcpServer[]
+  /** Rules and mode of settings files. Absent: none says anything. */
+  readonly permissions?: SettingsPermissions
   /** Hooks of settings files, for all agents. */
   readonly hooks: readonly ScopedHook[]
   /** CLAUDE.md files and, unless `gitStatus` is false, the git status, as one message. Never rejects. */

@@ -9,8 +9,12 @@ import {
   type PermissionRequest,
 } from '../../../src/definitions/permissions/decide.ts'
 import { isNarrower, modeDiagnostic, resolveChildMode } from '../../../src/definitions/permissions/modes.ts'
-import { refusalMessage, suggestRule } from '../../../src/definitions/permissions/refusal-message.ts'
-import { request, rules } from './rules-for-tests.ts'
+import {
+  refusalMessage,
+  suggestRule,
+  suggestRules,
+} from '../../../src/definitions/permissions/refusal-message.ts'
+import { CWD, request, rules } from './rules-for-tests.ts'
 
 const policyOf = (more: Partial<PermissionPolicy> = {}): PermissionPolicy => ({
   mode: 'default',
@@ -19,7 +23,7 @@ const policyOf = (more: Partial<PermissionPolicy> = {}): PermissionPolicy => ({
   ceilings: [],
   ...more,
 })
-const width = { deny: 0, ask: 1, allow: 2 } as const
+const width = { deny: 0, ask: 1, classify: 2, allow: 3 } as const
 const widthOf = (call: PermissionRequest, policy: PermissionPolicy): number =>
   width[decide(call, policy).decision]
 
@@ -37,7 +41,7 @@ describe('what a mode alone decides', () => {
     ['default', 'allow', 'ask', 'ask', 'ask', 'ask'],
     ['bubble', 'allow', 'ask', 'ask', 'ask', 'ask'],
     ['acceptEdits', 'allow', 'ask', 'allow', 'ask', 'ask'],
-    ['auto', 'allow', 'ask', 'ask', 'ask', 'ask'],
+    ['auto', 'allow', 'classify', 'classify', 'classify', 'classify'],
     ['bypassPermissions', 'allow', 'allow', 'allow', 'allow', 'allow'],
   ] as const)('%s', (mode, ...expected) => {
     const calls = [read, readOutside, edit, editOutside, bash]
@@ -116,6 +120,7 @@ describe('the order of rules and modes', () => {
       decision: 'deny',
       by: 'Bash(npm:*)',
       reason: 'the deny rule Bash(npm:*) (test) forbids it',
+      rule: policy.deny[0],
     })
   })
 
@@ -137,8 +142,52 @@ describe('the order of rules and modes', () => {
       decision: 'allow',
       by: 'Bash(npm test)',
       reason: 'the allow rule Bash(npm test) (test) permits it',
+      rule: allow[0],
     })
     expect(decide(bash, policyOf({ allow, mode: 'dontAsk' })).decision).toBe('allow')
+  })
+
+  it('names every rule that lets a part of a command line pass', () => {
+    const allow = rules('allow', 'Bash(npm test)', 'Bash(tail:*)', 'Bash(head:*)')
+    expect(decide(request('Bash', 'npm test | tail -3'), policyOf({ allow }))).toEqual({
+      decision: 'allow',
+      by: 'Bash(npm test), Bash(tail:*)',
+      reason: 'the allow rules Bash(npm test) (test), Bash(tail:*) (test) permit it',
+      rule: allow[0],
+    })
+  })
+
+  it('lets an ask rule win over allow rules and modes, but not over a deny rule or plan', () => {
+    const held = policyOf({
+      mode: 'bypassPermissions',
+      allow: rules('allow', 'Bash'),
+      ask: rules('ask', 'Bash(npm:*)'),
+    })
+    expect(decide(bash, held)).toMatchObject({
+      decision: 'ask',
+      by: 'Bash(npm:*)',
+      reason: 'the ask rule Bash(npm:*) (test) wants approval for it',
+    })
+    expect(decide(request('Bash', 'ls'), held).decision).toBe('allow')
+    expect(decide(bash, { ...held, deny: rules('deny', 'Bash') }).decision).toBe('deny')
+    expect(decide(bash, { ...held, mode: 'plan' })).toMatchObject({ decision: 'deny', by: 'plan' })
+  })
+
+  it('refuses what an ask rule is for where nobody is to be asked', () => {
+    const held = policyOf({
+      mode: 'dontAsk',
+      allow: rules('allow', 'Bash'),
+      ask: rules('ask', 'Bash(npm:*)'),
+    })
+    expect(decide(bash, held)).toMatchObject({ decision: 'deny', by: 'Bash(npm:*)' })
+    expect(decide(bash, held).reason).toContain('permission mode "dontAsk" asks nobody')
+    expect(refusalMessage(bash, decide(bash, held))).not.toContain('--allowedTools')
+  })
+
+  it('takes ask rules generously, as deny rules', () => {
+    const held = policyOf({ mode: 'bypassPermissions', ask: rules('ask', 'Bash(npm publish)', 'Read(.env)') })
+    expect(decide(request('Bash', 'cd dist && npm publish --tag x'), held).decision).toBe('ask')
+    expect(decide(request('Grep', 'x/.ENV', { isReadOnly: true }), held).decision).toBe('ask')
   })
 
   it('lets no allow rule change anything in plan, own or of an ancestor', () => {
@@ -178,6 +227,38 @@ describe('ceilings', () => {
     ).toBe('the deny rule Write (test) of a1, an ancestor, forbids it')
   })
 
+  it('take down ask rules that are marked, and the tools of the tree', () => {
+    const ask = rules('ask', 'Bash(npm:*)')
+    const ceiling = ceilingOf('a1', policyOf({ mode: 'bypassPermissions', ask }))
+    const below = policyOf({ mode: 'bypassPermissions', ceilings: [ceiling] })
+    expect(decide(bash, below)).toMatchObject({ decision: 'ask' })
+    expect(decide(bash, below).reason).toContain('of a1, an ancestor,')
+    const limited = { ...ceiling, only: rules('allow', 'Read', 'Bash(npm test)') }
+    const inTree = policyOf({ mode: 'bypassPermissions', ceilings: [limited] })
+    expect(decide(bash, inTree).decision).toBe('ask')
+    expect(decide(edit, inTree)).toMatchObject({
+      decision: 'deny',
+      reason: 'a1, an ancestor, limits its tree to Read, Bash(npm test)',
+    })
+    const nothing = policyOf({ mode: 'bypassPermissions', ceilings: [{ ...limited, only: [] }] })
+    expect(decide(read, nothing)).toMatchObject({ decision: 'deny', by: 'no tools' })
+  })
+
+  it('hold for the folders of the ancestor also where the child works elsewhere', () => {
+    const parent = policyOf({ mode: 'bypassPermissions', deny: rules('deny', 'Read(./secrets/**)') })
+    const child = policyOf({ mode: 'bypassPermissions', ceilings: [ceilingOf('a1', parent, CWD)] })
+    const call = request('Read', `${CWD}/secrets/key`, { cwd: `${CWD}/sub`, isReadOnly: true })
+    expect(decide(call, child)).toMatchObject({ decision: 'deny', by: 'Read(./secrets/**)' })
+    const unplaced = policyOf({ mode: 'bypassPermissions', ceilings: [ceilingOf('a1', parent)] })
+    expect(decide(call, unplaced).decision).toBe('allow')
+  })
+
+  it('are the same lists as long as the rules are the same', () => {
+    const own = rules('deny', 'Edit').map((rule) => ({ ...rule, inheritable: false }))
+    const parent = policyOf({ deny: [...own, ...rules('deny', 'Write')] })
+    expect(ceilingOf('a1', parent).deny).toBe(ceilingOf('a2', parent).deny)
+  })
+
   it('narrow a running child at once when its parent is narrowed', () => {
     const child = (parentMode: PermissionMode): PermissionPolicy =>
       policyOf({ mode: 'bypassPermissions', ceilings: [{ agent: 'a1', mode: parentMode, deny: [] }] })
@@ -213,15 +294,17 @@ describe('laws', () => {
       .map(([tool, path]) => request(tool, path, { writesPath: path, isInsideCwd: !path.startsWith('/') })),
     fc.constantFrom(request('Agent', 'Explore', { isReadOnly: true }), request('mcp__a__b')),
   )
-  const ceiling = fc.record({
+  const ceiling: fc.Arbitrary<Ceiling> = fc.record({
     agent: fc.constant('a1'),
     mode,
     deny: ruleTexts.map((texts) => rules('deny', ...texts)),
+    ask: ruleTexts.map((texts) => rules('ask', ...texts)),
   })
   const policy: fc.Arbitrary<PermissionPolicy> = fc.record({
     mode,
     allow: ruleTexts.map((texts) => rules('allow', ...texts)),
     deny: ruleTexts.map((texts) => rules('deny', ...texts)),
+    ask: ruleTexts.map((texts) => rules('ask', ...texts)),
     ceilings: fc.array(ceiling, { maxLength: 2 }),
   })
 
@@ -230,6 +313,26 @@ describe('laws', () => {
       fc.property(call, policy, ruleText, (asked, held, text) => {
         const narrowed = { ...held, deny: [...held.deny, ...rules('deny', text)] }
         expect(widthOf(asked, narrowed)).toBeLessThanOrEqual(widthOf(asked, held))
+      }),
+      { numRuns: 300 },
+    )
+  })
+
+  it('one more ask rule never allows more', () => {
+    fc.assert(
+      fc.property(call, policy, ruleText, (asked, held, text) => {
+        const narrowed = { ...held, ask: [...(held.ask ?? []), ...rules('ask', text)] }
+        expect(widthOf(asked, narrowed)).toBeLessThanOrEqual(widthOf(asked, held))
+      }),
+      { numRuns: 300 },
+    )
+  })
+
+  it('a definition never widens: whatever it limits a tool to, no more is allowed than without', () => {
+    fc.assert(
+      fc.property(call, policy, ruleTexts, (asked, held, texts) => {
+        const limited = { ...held, only: rules('allow', ...texts) }
+        expect(widthOf(asked, limited)).toBeLessThanOrEqual(widthOf(asked, held))
       }),
       { numRuns: 300 },
     )
@@ -254,6 +357,7 @@ describe('laws', () => {
           ...held,
           allow: held.allow.toReversed(),
           deny: held.deny.toReversed(),
+          ask: (held.ask ?? []).toReversed(),
           ceilings: held.ceilings.toReversed(),
         }
         expect(decide(asked, reversed).decision).toBe(decide(asked, held).decision)
@@ -264,8 +368,8 @@ describe('laws', () => {
   it('a child is never wider than any ancestor would be with the same allow rules', () => {
     fc.assert(
       fc.property(call, policy, (asked, held) => {
-        for (const { mode, deny } of held.ceilings) {
-          const ancestor = { mode, deny, allow: held.allow, ceilings: [] }
+        for (const { mode, deny, ask = [] } of held.ceilings) {
+          const ancestor = { mode, deny, ask, allow: held.allow, ceilings: [] }
           expect(widthOf(asked, held)).toBeLessThanOrEqual(widthOf(asked, ancestor))
         }
       }),
@@ -285,13 +389,14 @@ describe('laws', () => {
       }
   })
 
-  it('the rule that a refusal suggests allows the call', () => {
+  it('the rules that a refusal suggests allow the call', () => {
     fc.assert(
       fc.property(call, fc.constantFrom('default', 'dontAsk', 'acceptEdits'), (asked, held) => {
-        const text = suggestRule(asked)
-        if (text === undefined) expect(asked.subject).toContain(';')
-        else
-          expect(decide(asked, policyOf({ mode: held, allow: rules('allow', text) })).decision).toBe('allow')
+        const texts = suggestRules(asked)
+        expect(texts).not.toEqual([])
+        expect(decide(asked, policyOf({ mode: held, allow: rules('allow', ...texts) })).decision).toBe(
+          'allow',
+        )
       }),
     )
   })
@@ -316,9 +421,34 @@ describe('the message of a refusal', () => {
     expect(messageOf(editOutside, policyOf())).not.toContain('acceptEdits')
   })
 
-  it('asks for plain calls in place of a command that no rule can match', () => {
-    const message = messageOf(request('Bash', 'npm test | tail'), policyOf())
-    expect(message).toContain('Rules match only plain shell commands')
+  it('names a rule for each command of a line, and for none that needs no rule', () => {
+    const message = messageOf(request('Bash', 'npm test 2>&1 | tail -n 3 || true'), policyOf())
+    expect(message).toContain('the rules `Bash(npm test:*)`, `Bash(tail -n 3)` (`--allowedTools`)')
+    expect(suggestRules(request('Bash', 'git ls-files | xargs wc -l'))).toEqual([
+      'Bash(git ls-files:*)',
+      'Bash(wc -l:*)',
+    ])
+    expect(suggestRule(request('Bash', 'a; b'))).toBeUndefined()
+  })
+
+  it.each([
+    ['npm test > out', 'No rule covers it: it writes to the file out. '],
+    ['PATH=/x; npm test', 'No rule covers it: it sets the variable PATH. '],
+    ['npm test "', 'No rule covers it: it is no complete shell command'],
+  ])('says what no rule covers, and asks for plain calls: %j', (command, reason) => {
+    const message = messageOf(request('Bash', command), policyOf())
+    expect(message).toContain(reason)
+    expect(message).toContain('plain calls one by one')
+  })
+
+  it('understands plain commands only where nobody read them', () => {
+    const { shell: _, ...unread } = request('Bash', 'npm test | tail')
+    expect(messageOf(unread, policyOf())).toContain('it is more than a plain command')
+    const { shell: _read, ...plain } = bash
+    expect(decide(plain, policyOf({ allow: rules('allow', 'Bash(npm:*)') })).decision).toBe('allow')
+    expect(
+      decide(unread, policyOf({ mode: 'bypassPermissions', deny: rules('deny', 'Bash(rm:*)') })).decision,
+    ).toBe('deny')
   })
 
   it('suggests an exact command where the second word is no subcommand', () => {

@@ -1,7 +1,9 @@
 import fc from 'fast-check'
+import ignore from 'ignore'
 import { describe, expect, it } from 'vitest'
+import { findRule, matchesRule, rulesThatAllow } from '../../../src/definitions/permissions/match.ts'
 import { coversPath, resolvePath } from '../../../src/definitions/permissions/path-pattern.ts'
-import { CWD, matches, request } from './rules-for-tests.ts'
+import { CWD, matches, request, rules } from './rules-for-tests.ts'
 
 const base = { cwd: CWD, home: '/home/ada' }
 const allows = (pattern: string, path: string): boolean => coversPath(pattern, path, base, 'allow')
@@ -67,8 +69,52 @@ describe('a path pattern of a deny rule', () => {
     ['a[bc]', 'a[bc]', true],
     ['café', 'cafe\u0301', true],
     ['src/a.ts', 'src/x/../a.ts', true],
+    ['build/', 'x/build/a', true],
+    ['./build/', 'x/build/a', false],
+    ['a\\*b', 'a*b', true],
+    ['a\\[b', 'a[b', true],
+    ['?.pem', 'ab.pem', false],
+    // What file systems that ignore case take for one name.
+    ['STRASSE', 'straße', true],
+    ['straße', 'STRASSE', true],
+    ['ma?e', 'maße', true],
+    ['secret', '\u017fecret', true],
+    ['key', '\u212aey', true],
+    ['οδος', 'ΟΔΟΣ', true],
+    ['οδοσ/**', 'οδος/x', true],
+    ['ﬁle', 'file', true],
+    ['i\u0307', 'İ', true],
   ])('%j on %j: %j', (pattern, path, isCovered) => {
     expect(denies(pattern, path)).toBe(isCovered)
+  })
+
+  it('covers what git would ignore by the same pattern', () => {
+    const name = fc.constantFrom('a', 'b', 'a.ts', '.env', 'ab', 'A', 'a b')
+    const glob = fc.oneof(
+      name,
+      fc.constantFrom('*', '**', '?', '*.ts', 'a*', '[ab]', '[!b]', '[a-c].ts', '\\*', 'a\\ b'),
+    )
+    const pattern = fc
+      .tuple(
+        fc.constantFrom('', '/', '**/'),
+        fc.array(glob, { minLength: 1, maxLength: 3 }),
+        fc.constantFrom('', '/'),
+      )
+      .map(([start, globs, end]) => `${start}${globs.join('/')}${end}`)
+    const path = fc.array(name, { minLength: 1, maxLength: 4 }).map((names) => names.join('/'))
+    fc.assert(
+      fc.property(pattern, path, (text, file) => {
+        if (ignore().add(text).ignores(file)) expect(denies(text, file), `${text} on ${file}`).toBe(true)
+      }),
+      { numRuns: 1_000 },
+    )
+  })
+
+  it('sees through what Windows leaves out of names', () => {
+    const windows = { cwd: 'C:\\p' }
+    for (const path of ['.env.', '.env ', '.ENV::$DATA', 'x\\.env'])
+      expect(coversPath('.env', path, windows, 'deny'), path).toBe(true)
+    expect(coversPath('.env', '.env.', { cwd: '/p' }, 'deny')).toBe(false)
   })
 
   it('covers any such path when home is not known, where an allow rule covers none', () => {
@@ -91,6 +137,73 @@ describe('a path pattern of a deny rule', () => {
         if (allows(pattern, path)) expect(denies(pattern, path)).toBe(true)
       }),
       { numRuns: 500 },
+    )
+  })
+})
+
+describe('a path pattern of a settings file', () => {
+  const inFolder = { cwd: `${CWD}/sub`, home: '/home/ada', root: CWD }
+  const covers = (pattern: string, path: string, kind: 'allow' | 'deny'): boolean =>
+    coversPath(pattern, path, inFolder, kind)
+
+  it('starts at the folder that the file speaks for when it starts with a slash', () => {
+    expect(covers('/src/**', `${CWD}/src/a.ts`, 'allow')).toBe(true)
+    expect(covers('/src/**', 'src/a.ts', 'allow')).toBe(false)
+    expect(covers('./src/**', 'src/a.ts', 'allow')).toBe(true)
+    expect(covers('./src/**', `${CWD}/src/a.ts`, 'allow')).toBe(false)
+  })
+
+  it('of a deny rule starts in every folder that it might be meant from', () => {
+    for (const path of [`${CWD}/src/a.ts`, 'src/a.ts']) {
+      expect(covers('/src/**', path, 'deny'), path).toBe(true)
+      expect(covers('./src/**', path, 'deny'), path).toBe(true)
+    }
+    const above = { ...inFolder, also: ['/srv'] }
+    expect(coversPath('./src/**', '/srv/src/x', above, 'deny')).toBe(true)
+    expect(coversPath('./src/**', '/srv/src/x', above, 'allow')).toBe(false)
+  })
+})
+
+describe('a long list of path rules', () => {
+  it('decides as its rules one by one', () => {
+    const text = fc.constantFrom(
+      ...[
+        'src/**',
+        './src/*.ts',
+        '.env',
+        '//etc/**',
+        '~/x',
+        '**/a',
+        'a/',
+        '[ab]',
+        '{a,src}/b',
+        '../**',
+        '*',
+        'src/a.ts',
+        '/src/',
+      ],
+    )
+    const path = fc.constantFrom(
+      'src/a.ts',
+      'a',
+      'x/a/b',
+      '/etc/x',
+      '~',
+      '/home/ada/x',
+      'src/.env',
+      '..',
+      '.',
+      'src/b',
+    )
+    fc.assert(
+      fc.property(fc.array(text), path, fc.constantFrom('allow', 'deny', 'ask'), (texts, asked, kind) => {
+        const call = request('Read', asked, { resolvedPath: asked })
+        const all = rules(kind, ...texts.map((each) => `Read(${each})`))
+        const together = kind === 'allow' ? rulesThatAllow(all, call) : findRule(all, call, kind)
+        const alone = all.some((rule) => matchesRule(rule, call, kind))
+        expect(together !== undefined).toBe(alone)
+      }),
+      { numRuns: 300 },
     )
   })
 })
@@ -168,6 +281,30 @@ describe('rules for agents and MCP tools', () => {
     ['deny', 'mcp__git(x)', 'mcp__git__log', undefined, true],
     ['deny', '*', 'Anything', undefined, true],
     ['allow', '*', 'Anything', undefined, false],
+    ['deny', '*(x)', 'Bash', 'ls', true],
+    ['allow', 'Skill(deploy)', 'Skill', 'deploy', true],
+    ['allow', 'Skill(deploy)', 'Skill', 'Deploy', false],
+    ['allow', 'Skill(team:*)', 'Skill', 'team:deploy', true],
+    ['allow', 'Skill(team:*)', 'Skill', 'teams', false],
+    ['deny', 'Skill(Deploy)', 'Skill', 'deploy', true],
+    ['deny', 'Skill(deploy)', 'Skill', undefined, true],
+    ['allow', 'WebFetch(domain:example.org)', 'WebFetch', 'https://example.org/x?y', true],
+    ['allow', 'WebFetch(domain:example.org)', 'WebFetch', 'https://EXAMPLE.org.:8443/', true],
+    ['allow', 'WebFetch(domain:example.org)', 'WebFetch', 'https://a.example.org/', false],
+    ['allow', 'WebFetch(domain:*.example.org)', 'WebFetch', 'https://a.example.org/', true],
+    ['allow', 'WebFetch(domain:*.example.org)', 'WebFetch', 'https://example.org/', false],
+    ['allow', 'WebFetch(domain:example.org)', 'WebFetch', 'https://example.org@evil.org/', false],
+    ['allow', 'WebFetch(domain:example.org)', 'WebFetch', 'https://example.org.evil.org/', false],
+    ['allow', 'WebFetch(domain:example.org)', 'WebFetch', 'https://evil.org/#example.org', false],
+    ['allow', 'WebFetch(domain:example.org)', 'WebFetch', 'https://evil.org\\@example.org/', false],
+    ['allow', 'WebFetch(domain:example.org)', 'WebFetch', 'ftp://example.org/', false],
+    ['allow', 'WebFetch(domain:example.org)', 'WebFetch', undefined, false],
+    ['allow', 'WebFetch(domain:bücher.example)', 'WebFetch', 'https://xn--bcher-kva.example/', true],
+    ['allow', 'WebFetch(example.org)', 'WebFetch', 'https://example.org/', false],
+    ['deny', 'WebFetch(domain:example.org)', 'WebFetch', 'https://a.example.org/', true],
+    ['deny', 'WebFetch(domain:example.org)', 'WebFetch', 'https://notexample.org/', false],
+    ['deny', 'WebFetch(domain:example.org)', 'WebFetch', 'example.org', true],
+    ['ask', 'WebFetch(domain:example.org)', 'WebFetch', 'https://example.org', true],
   ] as const)('%s %s on %s %s: %j', (kind, rule, toolName, subject, isMatch) => {
     expect(matches(kind, rule, request(toolName, subject))).toBe(isMatch)
   })

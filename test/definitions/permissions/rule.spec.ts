@@ -63,6 +63,18 @@ describe('what cannot be read', () => {
     )
   })
 
+  it('asks about the whole tool when an ask rule is broken', () => {
+    const { rules, diagnostics } = parseRules(['Bash(rm'], { kind: 'ask', source: 'settings' })
+    expect(rules.map(({ text }) => text)).toEqual(['Bash'])
+    expect(diagnostics[0]?.message).toContain('all of Bash is asked about instead')
+  })
+
+  it('takes no exception to a path from the folder of its settings file', () => {
+    const { rules, diagnostics } = parseRules(['Edit(/src/**)'], { kind: 'allow', source: 's', root: '/p' })
+    expect(diagnostics).toEqual([])
+    expect(rules[0]).toMatchObject({ root: '/p' })
+  })
+
   it('allows nothing when an allow rule is broken', () => {
     const { rules, diagnostics } = parseRules(['Bash(ls', ''], { kind: 'allow', source: 'flags' })
     expect(rules).toEqual([])
@@ -71,11 +83,15 @@ describe('what cannot be read', () => {
 
   it.each([
     ['allow', '*', 'bypassPermissions'],
-    ['allow', 'Bash(a && b)', 'plain commands'],
-    ['allow', 'Bash(cat $X:*)', 'plain commands'],
+    ['allow', 'Bash(a && b)', 'one plain command'],
+    ['allow', 'Bash(cat $X:*)', 'one plain command'],
+    ['allow', 'Bash(FOO=1:*)', 'one plain command'],
+    ['allow', 'Bash(watch:*)', 'as in Bash(watch ls:*)'],
     ['allow', 'Edit(/etc/**)', 'write Edit(//etc/**)'],
-    ['allow', 'WebFetch(domain:x.org)', 'allows nothing'],
-    ['deny', 'WebFetch(domain:x.org)', 'all of WebFetch is denied'],
+    ['allow', 'WebFetch(x.org)', 'write WebFetch(domain:example.org)'],
+    ['deny', 'WebFetch(x.org)', 'all of WebFetch is denied'],
+    ['ask', 'TodoWrite(x)', 'all of TodoWrite is asked about'],
+    ['allow', 'TodoWrite(x)', 'allows nothing'],
   ] as const)('warns that the %s rule %j does not do what it says', (kind, text, hint) => {
     const { diagnostics } = parseRules([text], { kind, source: 's' })
     expect(diagnostics).toEqual([expect.objectContaining({ severity: 'warning' })])
@@ -84,7 +100,7 @@ describe('what cannot be read', () => {
 
   it('never throws, and says something about every text that gives no rule', () => {
     fc.assert(
-      fc.property(fc.string(), fc.constantFrom('allow', 'deny'), (text, kind) => {
+      fc.property(fc.string(), fc.constantFrom('allow', 'deny', 'ask'), (text, kind) => {
         const { rules, diagnostics } = parseRules([text], { kind, source: 's' })
         expect(rules.length + diagnostics.length).toBeGreaterThan(0)
       }),

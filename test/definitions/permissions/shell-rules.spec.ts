@@ -1,24 +1,15 @@
-/** The shell table: what an allow rule must never let through, and a deny rule must never miss. */
-import { execFileSync } from 'node:child_process'
-import fc from 'fast-check'
+/** The shell table: what allow rules must never let through, and what deny rules must never miss. */
 import { describe, expect, it } from 'vitest'
-import { simpleCommandTokens } from '../../../src/definitions/permissions/simple-command.ts'
-import { matches, request } from './rules-for-tests.ts'
+import { allowsCommand, deniesCommand } from './rules-for-tests.ts'
 
-const allows = (rule: string, command: string): boolean => matches('allow', rule, request('Bash', command))
-const denies = (rule: string, command: string): boolean => matches('deny', rule, request('Bash', command))
-
-/** The value of a token: quotes stand around all of it, or around what follows its first quote. */
-function withoutQuotes(token: string): string {
-  const quoted = /^(?<before>[^"']*)(?<quote>["'])(?<value>.*)\k<quote>$/u.exec(token)?.groups
-  return quoted === undefined ? token : `${quoted['before']}${quoted['value']}`
-}
+const LOG = ['Bash(git log:*)']
 
 describe('Bash(git log:*) as an allow rule', () => {
   it.each([
     'git log',
     'git log --oneline',
     '  git   log -n 5  ',
+    'git\tlog',
     'git log HEAD~3..HEAD -- src/a.ts',
     'git log HEAD^ --author=ada@example.org',
     'git log --grep="a b; c | d > e"',
@@ -26,8 +17,57 @@ describe('Bash(git log:*) as an allow rule', () => {
     'git log "a file"',
     'git log issue#12',
     'git log -- Größe.md',
+    "git lo'g'",
+    'g"i"t log',
+    "'git' log",
+    `git log "a"'b'`,
+    'git log \\; rm',
+    'git log "a\nb"',
+    "git log $'a\\tb'",
+    'git log # x',
+    'git log -- *.ts',
+    'git log -- "$file"',
+    'git log src/*.ts',
+    'git log \\\n --oneline',
+    'git log &',
+    '(git log)',
+    '{ git log; }',
+    '! git log',
+    'time git log',
+    'git log; git log -1',
+    'git log && git log || git log',
+    'git log\ngit log',
+    'git log | git log',
+    'git log 2>&1',
+    'git log >&2 2>/dev/null </dev/null &>/dev/null',
+    'git log <<EOF\nx\nEOF',
+    'git log <<< x',
+    'if git log; then git log; elif git log; then git log; else git log; fi',
+    'while git log; do git log; break; done',
+    'for f in a b; do git log -- "$f"; done',
+    'case x in a|b) git log ;; esac',
+    'f() { git log; }; f',
+    'echo() { git log; }; echo $(git log)',
+    'git log -- "$(git log)"',
+    'git log -- `git log`',
+    'git log || true',
+    'set -euo pipefail; git log',
+    '[ -d src ] && git log',
+    '[[ -f a && $x == b* ]] && git log',
+    'timeout 5 git log',
+    'timeout -k 1 5 nice -n 3 git log',
+    'nohup git log',
+    'env CI=1 git log',
+    'command git log',
+    'CI=1 LC_ALL=C git log',
+    "bash -c 'git log; git log -1'",
+    "sh -ec 'git log'",
+    "eval 'git log' --oneline",
+    "trap 'git log' EXIT",
+    'x=1; git log',
+    'stdbuf -oL git log',
   ])('lets %j pass', (command) => {
-    expect(allows('Bash(git log:*)', command)).toBe(true)
+    expect(allowsCommand(LOG, command)).toBe(true)
   })
 
   it.each([
@@ -36,155 +76,297 @@ describe('Bash(git log:*) as an allow rule', () => {
     ['a longer word', 'git log-x'],
     ['nothing', ''],
     ['blanks', '   '],
+    ['a comment alone', '# git log'],
+    ['what does nothing', 'true'],
     ['a chain', 'git log && rm -rf x'],
     ['a chain', 'git log || rm x'],
     ['a chain', 'git log ; rm x'],
     ['a chain without blanks', 'git log;rm x'],
     ['a chain before', 'cd / && git log'],
     ['the background', 'git log & rm x'],
-    ['the background', 'git log &'],
     ['a pipe', 'git log | sh'],
     ['a pipe', 'git log |& sh'],
-    ['a substitution', 'git log $(rm x)'],
-    ['a substitution in quotes', 'git log "$(rm x)"'],
-    ['a substitution in quotes', 'git log "`rm x`"'],
-    ['backticks', 'git log `rm x`'],
-    ['a process substitution', 'git log <(rm x)'],
-    ['arithmetic', 'git log $((1))'],
+    ['a pipe', 'git log | tee x'],
+    ['a new line', 'git log\nrm x'],
+    ['a line behind a comment', '# x\nrm x'],
+    ['a substitution', 'git log -- $(rm x)'],
+    ['a substitution in quotes', 'git log -- "$(rm x)"'],
+    ['backticks in quotes', 'git log -- "`rm x`"'],
+    ['backticks', 'git log -- `rm x`'],
+    ['backticks in backticks', 'git log -- `git log \\`rm x\\``'],
+    ['a substitution in a default', 'git log -- "$' + '{x:-$(rm x)}"'],
+    ['a substitution in arithmetic', 'git log -- $(( $(rm x) ))'],
+    ['a substitution in an index', 'git log -- $' + '{a[$(rm x)]}'],
+    ['a substitution in a replacement', 'git log -- $' + '{a//x/$(rm x)}'],
+    ['a process substitution', 'git log -- <(rm x)'],
+    ['a process substitution', 'git log > >(rm x)'],
+    ['a here-document', 'git log <<EOF\n$(rm x)\nEOF'],
+    ['a here-string', 'git log <<< "$(rm x)"'],
+    ['a loop', 'for f in a; do rm x; done'],
+    ['the list of a loop', 'for f in $(rm x); do git log; done'],
+    ['the condition of a loop', 'while rm x; do git log; done'],
+    ['a condition', 'if rm x; then git log; fi'],
+    ['a branch', 'if git log; then git log; else rm x; fi'],
+    ['a case', 'case x in a) git log ;; *) rm x ;; esac'],
+    ['the word of a case', 'case $(rm x) in a) git log ;; esac'],
+    ['a subshell', '(git log; rm x)'],
+    ['a group', '{ git log; rm x; }'],
+    ['a function', 'f() { rm x; }; f'],
+    ['a function of the same name', 'git() { rm x; }; git log'],
+    ['a call before its function', 'rm x; rm() { git log; }'],
+    ['a function that may not be there', 'git log || rm() { git log; }; rm x'],
+    ['time', 'time rm x'],
+    ['negation', '! rm x'],
+    ['a coprocess', 'coproc git log'],
+    ['a test', '[[ -n $(rm x) ]] && git log'],
+    ['a test of an index', "[[ -v 'a[$(rm x)]' ]] && git log"],
+    ['a test of an index', "[ -v 'a[$(rm x)]' ] && git log"],
+    ['a test that may be any', '[ "$o" "$x" ] && git log'],
+    ['a comparison of numbers', "x='a[$(rm y)]'; [[ $x -eq 1 ]] || git log"],
+    ['arithmetic', "x='a[$(rm y)]'; ((x)) || git log"],
+    ['arithmetic', 'git log -- $((x + 1))'],
     ['a variable', 'git log $X'],
     ['a variable', 'git log $' + '{X:-y}'],
     ['a variable in quotes', 'git log "$X"'],
-    ['an ANSI-C quote', "git log $'\\n'"],
-    ['a quote within a word', "git lo'g'"],
-    ['a quote within a word', 'g"i"t log'],
-    ['a quoted name', "'git' log"],
-    ['a quoted name', '"git" log'],
-    ['quotes side by side', `git log "a"'b'`],
-    ['an open quote', 'git log "a'],
-    ['an open quote', "git log 'a"],
-    ['an escape', 'git\\ log'],
-    ['an escape', 'git log \\; rm'],
-    ['an escape in quotes', 'git log "a\\" ; rm x "'],
-    ['an assignment before', 'GIT_PAGER=evil git log'],
-    ['an assignment before', 'env X=1 git log'],
-    ['a redirect', 'git log > x'],
-    ['a redirect', 'git log >x'],
-    ['a redirect', 'git log 2>&1'],
-    ['a redirect', 'git log >> ~/.bashrc'],
-    ['a redirect', 'git log < x'],
-    ['a here-document', 'git log <<EOF\nx\nEOF'],
-    ['a here-string', 'git log <<< x'],
-    ['a new line', 'git log\nrm x'],
-    ['a new line', 'git log\r\nrm x'],
-    ['a carriage return', 'git log\rrm x'],
-    ['a new line in quotes', 'git log "a\nb"'],
-    ['a continued line', 'git log \\\n rm'],
-    ['a comment', 'git log # x'],
-    ['a comment', '# x\nrm x'],
+    ['a variable behind a known start', 'git log a$X'],
+    ['all arguments', 'git log -- a; git log "a$@"'],
+    ['a variable that is set by its use', 'git log -- "$' + '{PATH:=/tmp}"'],
+    ['a variable looked up by name', 'git log -- "$' + '{!x}"'],
+    ['a variable expanded twice', 'git log -- "$' + '{x@P}"'],
+    ['the name in a variable', 'X=git; $X log'],
+    ['a part of the name in a variable', 'g$' + '{e}it log'],
+    ['the subcommand in a variable', 'git $X'],
+    ['a name with a wildcard', '/usr/bin/gi? log'],
+    ['a name with choices', '{git,log}'],
     ['a wildcard', 'git log *'],
-    ['a wildcard', 'git log a?c'],
     ['a wildcard', 'git log [ab]'],
     ['braces', 'git log {a,b}'],
-    ['a group', '(git log)'],
-    ['a group', '{ git log; }'],
     ['home', 'git log ~/x'],
     ['home', 'git log --output=~/x'],
-    ['history', 'git log !!'],
-    ['negation', '! git log'],
-    ['a tab', 'git\tlog'],
+    ['an open quote', 'git log "a'],
+    ['an open quote', "git log 'a"],
+    ['an open bracket', '(git log'],
+    ['half a loop', 'for f in a; do git log'],
+    ['an escape', 'git\\ log'],
+    ['a path before the name', './git log'],
+    ['an assignment before', 'GIT_PAGER=evil git log'],
+    ['an assignment before', 'PATH=/tmp git log'],
+    ['an assignment before', 'LD_PRELOAD=/tmp/x.so git log'],
+    ['an assignment before', 'CI=1 FOO=1 git log'],
+    ['an assignment of its own', 'PATH=/tmp; git log'],
+    ['an assignment by a loop', 'for PATH in /tmp; do git log; done'],
+    ['an export', 'export GIT_PAGER=evil; git log'],
+    ['a declaration', 'declare -x PATH=/tmp; git log'],
+    ['a value that is read', 'read PATH <<< /tmp; git log'],
+    ['a value that is printed', 'printf -v PATH /tmp; git log'],
+    ['an alias', "alias git='rm x'\ngit log"],
+    ['an option of the shell', 'shopt -s expand_aliases; git log'],
+    ['an option of the shell', 'set -k; git log GIT_PAGER=evil'],
+    ['a remembered path', 'hash -p /tmp/x git; git log'],
+    ['a function taken away', 'git() { git log; }; unset -f git; git log'],
+    ['env with a variable', 'env GIT_PAGER=evil git log'],
+    ['env with options', 'env -S "rm x" git log'],
+    ['env with a folder', 'env -C / git log'],
+    ['a redirect', 'git log > x'],
+    ['a redirect', 'git log >x'],
+    ['a redirect', 'git log 2>>x'],
+    ['a redirect', 'git log &> x'],
+    ['a redirect', 'git log >| x'],
+    ['a redirect', 'git log >& x'],
+    ['a redirect', 'git log >> ~/.bashrc'],
+    ['a redirect', '> x git log'],
+    ['a redirect alone', 'git log; > x'],
+    ['a redirect of a group', '{ git log; } > x'],
+    ['a redirect of a loop', 'while git log; do break; done > x'],
+    ['a redirect to a variable', 'git log > "$X"'],
+    ['a redirect to the network', 'git log > /dev/tcp/example.org/80'],
+    ['a redirect from a file', 'git log < x'],
+    ['a redirect of both ways', 'git log <> x'],
+    ['a carriage return', 'git log\rrm x'],
     ['a null byte', 'git log \0'],
     ['a vertical tab', 'git log\vx'],
     ['a no-break space', 'git\u00a0log'],
     ['a line separator', 'git log\u2028rm x'],
     ['an invisible character in quotes', 'git log "\u202e"'],
+    ['a shell', "bash -c 'rm x'"],
+    ['a shell', "bash -c 'git log; rm x'"],
+    ['a shell', "bash -lc 'git log'"],
+    ['a shell', "zsh -c 'git log'"],
+    ['a shell', 'bash -c "$X"'],
+    ['a shell', 'bash -c "git log $(rm x)"'],
+    ['a shell with input', "echo 'git log' | bash"],
+    ['a shell with input', 'bash <<< "git log"'],
+    ['a shell with a script', 'bash git log'],
+    ['eval', "eval 'rm x'"],
+    ['eval', 'eval git "$X"'],
+    ['a trap', "trap 'rm x' EXIT; git log"],
+    ['a file of commands', 'source x; git log'],
+    ['a runner', 'sudo git log'],
+    ['a runner', 'timeout 5 rm x'],
+    ['a runner', 'timeout "$X" git log'],
+    ['a runner', 'timeout --frob 5 git log'],
+    ['a runner', 'nice rm x'],
+    ['a runner', 'watch git log'],
+    ['a runner', 'setsid git log'],
+    ['a runner', './timeout 5 git log'],
+    ['a runner of runners', 'nohup timeout 5 command rm x'],
+    ['xargs', 'git log | xargs rm'],
+    // What it adds could be an option.
+    ['xargs', 'git log | xargs git log'],
+    ['xargs', 'git log | xargs -I git git log'],
+    ['find', 'find . -exec git log {} +'],
   ])('lets nothing pass that is hidden in %s: %j', (_what, command) => {
-    expect(allows('Bash(git log:*)', command)).toBe(false)
-  })
-
-  it('lets nothing pass that has a shell character outside of quotes, wherever it stands', () => {
-    const arbitrary = fc.tuple(
-      fc.array(fc.constantFrom('log', '-x', 'a.ts', ' ', '="v w"', "'q'")),
-      fc.constantFrom(...';&|<>()$`\\{}*?[]!\n\r\t\0'),
-      fc.array(fc.constantFrom('rm', ' ', 'x', '-y')),
-    )
-    fc.assert(
-      fc.property(arbitrary, ([before, character, after]) => {
-        const command = `git log ${before.join('')}${character}${after.join('')}`
-        expect(allows('Bash(git log:*)', command)).toBe(false)
-      }),
-    )
-  })
-
-  it('reads a command that it accepts as bash does', () => {
-    const pieces = fc.array(
-      fc.constantFrom(
-        'a',
-        'b=c',
-        ' ',
-        '"x y"',
-        "'p;q'",
-        '--k=',
-        '"',
-        "'",
-        '~',
-        '#',
-        '^',
-        '%',
-        'é',
-        '@{',
-        ',',
-      ),
-      { minLength: 1, maxLength: 8 },
-    )
-    const accepted = fc
-      .sample(pieces, { numRuns: 3000, seed: 7 })
-      .map((parts) => `printf 1 ${parts.join('')}`)
-      .filter((command) => simpleCommandTokens(command) !== undefined)
-    expect(accepted.length).toBeGreaterThan(50)
-    const script = accepted
-      .map((command) => `set -- ${command}; printf '%s\\0' "$@"; printf '\\1\\0'`)
-      .join('\n')
-    const output = execFileSync('bash', ['-c', script], { encoding: 'utf8' })
-    const words = output.split('\u0001\0').slice(0, -1)
-    const expected = accepted.map((command) =>
-      (simpleCommandTokens(command) ?? []).map((token) => `${withoutQuotes(token)}\0`).join(''),
-    )
-    expect(words).toEqual(expected)
+    expect(allowsCommand(LOG, command)).toBe(false)
   })
 })
 
-describe('an allow rule for git that ends in a star', () => {
+describe('an allow rule that ends in a star covers no word by which a program does more', () => {
   it.each([
-    'git log -1 --output=/tmp/x',
-    'git log --output /tmp/x',
-    'git log --outp=/tmp/x',
-    'git log "--output=/tmp/x"',
-    "git log --output='a b'",
-    'git diff --ext-diff',
-    'git diff --ext',
-    'git show --textconv HEAD:x',
-    'git grep --open-files-in-pager=vim x',
-    'git grep --open x',
-    'git grep -Ovim x',
-    'git grep "-Ovim" x',
-    'git grep -nOvim x',
-  ])('never lets an option pass that writes a file or runs a program: %j', (command) => {
-    expect(allows('Bash(git:*)', command)).toBe(false)
-    expect(allows(`Bash(${command.split(' ').slice(0, 2).join(' ')}:*)`, command)).toBe(false)
+    ['Bash(git log:*)', 'git log -1 --output=/tmp/x'],
+    ['Bash(git log:*)', 'git log --output /tmp/x'],
+    ['Bash(git log:*)', 'git log --outp=/tmp/x'],
+    ['Bash(git log:*)', 'git log "--output=/tmp/x"'],
+    ['Bash(git log:*)', "git log --output='a b'"],
+    ['Bash(git log:*)', 'git log --out"put"=x'],
+    ['Bash(git diff:*)', 'git diff --ext-diff'],
+    ['Bash(git diff:*)', 'git diff --ext'],
+    ['Bash(git show:*)', 'git show --textconv HEAD:x'],
+    ['Bash(git grep:*)', 'git grep --open-files-in-pager=vim x'],
+    ['Bash(git grep:*)', 'git grep -nOvim x'],
+    ['Bash(git grep:*)', 'git grep "-Ovim" x'],
+    ['Bash(git rebase:*)', 'git rebase -x "rm y" main'],
+    ['Bash(git fetch:*)', 'git fetch --upload-pack=evil origin'],
+    ['Bash(git clone:*)', 'git clone -c core.pager=evil x'],
+    ['Bash(git:*)', 'git -c core.pager=evil log'],
+    ['Bash(git:*)', 'git --exec-path=/tmp log'],
+    ['Bash(git:*)', 'git -C /tmp log'],
+    ['Bash(git:*)', 'git --git-dir=/tmp/x log'],
+    ['Bash(git:*)', 'git --config-env=core.pager=X log'],
+    ['Bash(git:*)', 'git submodule foreach "rm x"'],
+    ['Bash(git:*)', 'git bisect run rm x'],
+    ['Bash(git:*)', 'git config core.fsmonitor evil'],
+    ['Bash(git:*)', 'git "$X"'],
+    ['Bash(git -C x:*)', 'git -C x -c core.pager=evil log'],
+    ['Bash(git -C x:*)', 'git -C x grep -nOvim y'],
+    ['Bash(sort:*)', 'sort -o x y'],
+    ['Bash(sort:*)', 'sort -ro x y'],
+    ['Bash(sort:*)', 'sort --out=x y'],
+    ['Bash(sort:*)', 'sort --compress-program=evil y'],
+    ['Bash(sort:*)', 'sort $X'],
+    ['Bash(find:*)', 'find . -delete'],
+    ['Bash(find:*)', 'find . -fprint x'],
+    ['Bash(find:*)', 'find . -fprintf x y'],
+    ['Bash(find:*)', 'find . -exec rm {} ;'],
+    ['Bash(find:*)', 'find . -exec rm {} \\;'],
+    ['Bash(find:*)', 'find . -ok rm {} \\;'],
+    ['Bash(find:*)', 'find . -execdir rm {} +'],
+    ['Bash(find:*)', 'find . $X'],
+    ['Bash(find:*)', 'find . -exec ls "$X" -delete \\;'],
+    ['Bash(fd:*)', 'fd -x rm'],
+    ['Bash(fd:*)', 'fd --exec rm'],
+    ['Bash(sed:*)', 'sed -i s/a/b/ x'],
+    ['Bash(sed:*)', 'sed --in-place s/a/b/ x'],
+    ['Bash(sed:*)', 'sed -ni p x'],
+    ['Bash(sed:*)', 'sed s/a/b/ x -i'],
+    ['Bash(sed:*)', "sed 'w x' y"],
+    ['Bash(sed:*)', "sed '1e rm x' y"],
+    ['Bash(sed:*)', "sed 's/a/rm x/e' y"],
+    ['Bash(sed:*)', "sed -e p -e 's/a/b/w x' y"],
+    ['Bash(sed:*)', "sed -ne 'w x' y"],
+    ['Bash(sed:*)', "sed 's/[/]/;s/e;s/x/;s/y/e' y"],
+    ['Bash(sed:*)', 'sed -f script x'],
+    ['Bash(sed:*)', 'sed "$X" y'],
+    ['Bash(sed -n:*)', 'sed -n -i p x'],
+    ['Bash(awk:*)', `awk 'BEGIN { system("rm x") }'`],
+    ['Bash(awk:*)', `awk '{ print > "x" }' y`],
+    ['Bash(awk:*)', `awk '{ print | "sh" }' y`],
+    ['Bash(awk:*)', `awk 'BEGIN { "rm x" | getline }'`],
+    ['Bash(awk:*)', 'awk -f script x'],
+    ['Bash(awk:*)', 'awk "$X" y'],
+    ['Bash(rg:*)', 'rg --pre evil x'],
+    ['Bash(tar:*)', 'tar xf x --to-command=evil'],
+    ['Bash(tar:*)', 'tar -xf x --checkpoint-action=exec=evil'],
+    ['Bash(tar:*)', 'tar xIf evil x'],
+    ['Bash(uniq:*)', 'uniq a b'],
+    ['Bash(man:*)', 'man -P evil ls'],
+    ['Bash(ssh:*)', 'ssh -oProxyCommand=evil host'],
+    ['Bash(rsync:*)', 'rsync -e evil a b'],
+    ['Bash(go:*)', 'go test -exec evil ./...'],
+    ['Bash(xargs:*)', 'xargs rm'],
+    ['Bash(xargs:*)', 'xargs -n 1 sh -c "rm x"'],
+    ['Bash(env:*)', 'env rm x'],
+    ['Bash(sudo:*)', 'sudo rm x'],
+    ['Bash(timeout:*)', 'timeout 5 rm x'],
+    ['Bash(nohup:*)', 'nohup rm x'],
+    ['Bash(command:*)', 'command rm x'],
+    ['Bash(exec:*)', 'exec rm x'],
+    ['Bash(eval:*)', 'eval "rm x"'],
+    ['Bash(bash:*)', 'bash -c "rm x"'],
+    ['Bash(bash:*)', 'bash'],
+    ['Bash(watch:*)', 'watch rm x'],
+    ['Bash(parallel:*)', 'parallel rm ::: x'],
+    ['Bash(echo:*)', 'echo $(rm x)'],
+    ['Bash(printf:*)', "printf -v 'a[$(rm x)]' y"],
+    ['Bash(printf:*)', 'printf %n PATH'],
+    ['Bash(test:*)', "test -v 'a[$(rm x)]'"],
+  ])('%s not on %j', (rule, command) => {
+    expect(allowsCommand([rule], command)).toBe(false)
   })
 
-  it.each(['git log --oneline -SFOO', 'git log --output-indicator-new=x', 'git diff -- a', 'git grep -n x'])(
-    'lets %j pass',
-    (command) => {
-      expect(allows('Bash(git:*)', command)).toBe(true)
-    },
-  )
+  it.each([
+    ['Bash(git:*)', 'git log --oneline -SFOO'],
+    ['Bash(git:*)', 'git --no-pager log --output-indicator-new=x'],
+    ['Bash(git:*)', 'git diff -- --output=a'],
+    ['Bash(git:*)', 'git commit -m "a; b $(c)"'.replace('$(c)', '')],
+    ['Bash(git commit:*)', 'git commit -c HEAD'],
+    ['Bash(git push:*)', 'git push -u origin main'],
+    ['Bash(git log --output=x)', 'git log --output=x'],
+    ['Bash(git log --output=x:*)', 'git log --output=x -1'],
+    ['Bash(git -c core.pager=cat log:*)', 'git -c core.pager=cat log -1'],
+    ['Bash(tool:*)', 'tool --output=x "$Y" *'],
+    ['Bash(sort:*)', 'sort -nr -k2 x'],
+    ['Bash(find:*)', 'find src -name "*.ts" -type f'],
+    ['Bash(find . -delete)', 'find . -delete'],
+    ['Bash(find . -exec grep:*)', 'find . -exec grep -l x {} +'],
+    ['Bash(sed:*)', "sed -n '5,10p' x"],
+    ['Bash(sed:*)', "sed -E 's/[0-9]+/n/g; /x/d' y"],
+    ['Bash(sed:*)', "sed 's|[[:alpha:]/]*|b|;$p' y"],
+    ['Bash(sed -i:*)', 'sed -i s/a/b/ x'],
+    ['Bash(awk:*)', "awk -F: '{ print $1 }' x"],
+    ['Bash(awk:*)', "awk -v n=1 '$2 < n' x"],
+    ['Bash(tar:*)', 'tar czf x y'],
+    ['Bash(echo:*)', 'echo $X "$Y" *'],
+    ['Bash(printf:*)', 'printf "%s\\n" "$X"'],
+    ['Bash(bash:*)', 'bash script.sh x'],
+    ['Bash(sudo ls:*)', 'sudo ls -l'],
+    ['Bash(sudo -u ada ls:*)', 'sudo -u ada ls -l'],
+    ['Bash(xargs grep:*)', 'xargs grep -l x'],
+    ['Bash(watch ls:*)', 'watch ls -l'],
+    ['Bash(env FOO=1 ls:*)', 'env FOO=1 ls -l'],
+    ['Bash(FOO=1 ls:*)', 'FOO=1 ls -l'],
+  ])('%s on %j', (rule, command) => {
+    expect(allowsCommand([rule], command)).toBe(true)
+  })
 
-  it('lets such an option pass where the rule itself names it, whole or in its prefix', () => {
-    expect(allows('Bash(git log --output=x)', 'git log --output=x')).toBe(true)
-    expect(allows('Bash(git log --output=x:*)', 'git log --output=x -1')).toBe(true)
-    expect(allows('Bash(git log --output=x:*)', 'git log --output=x --output=y')).toBe(false)
-    expect(allows('Bash(tool:*)', 'tool --output=x')).toBe(true)
+  it('nor such a word twice, when the rule names it once', () => {
+    expect(allowsCommand(['Bash(git log --output=x:*)'], 'git log --output=x --output=y')).toBe(false)
+    expect(allowsCommand(['Bash(xargs git log:*)'], 'xargs git log')).toBe(false)
+    expect(allowsCommand(['Bash(find . -exec grep:*)'], 'find . -exec grep x {} + -exec rm {} +')).toBe(false)
+  })
+})
+
+describe('several allow rules', () => {
+  it.each([
+    [['Bash(git log:*)', 'Bash(head:*)'], 'git log | head -5'],
+    [['Bash(cd:*)', 'Bash(npm test)'], 'cd x && npm test'],
+    [['Bash(find:*)', 'Bash(grep:*)'], 'find . -name x -exec grep y {} +'],
+    [['Bash(git ls-files:*)', 'Bash(wc:*)'], 'git ls-files | xargs wc -l'],
+    [['Bash(sudo:*)', 'Bash(ls:*)'], 'sudo -u ada ls -l'],
+    [['Bash(bash:*)', 'Bash(ls:*)'], 'bash -lc "ls -l"'],
+    [['Bash(ls:*)', 'Bash(wc:*)'], 'ls "$(wc -l x)"'],
+  ])('%j together let %j pass, one alone does not', (rules, command) => {
+    expect(allowsCommand(rules, command)).toBe(true)
+    for (const rule of rules) expect(allowsCommand([rule], command)).toBe(false)
   })
 })
 
@@ -192,15 +374,19 @@ describe('other allow rules for Bash', () => {
   it.each([
     ['Bash(npm test)', 'npm test', true],
     ['Bash(npm test)', 'npm test -- x', false],
+    ['Bash(npm test)', 'npm test $X', false],
     ['Bash(npm run test:*)', 'npm run test --silent', true],
     ['Bash(npm run test:*)', 'npm run test:unit', false],
     ['Bash(npm *)', 'npm install', true],
     ['Bash(npm *)', 'npmx', false],
     ['Bash(git commit -m "x y")', 'git commit -m "x y"', true],
+    ['Bash(git commit -m "x y")', "git commit -m 'x y'", true],
+    ['Bash(FOO=1 npm test)', 'FOO=2 npm test', false],
+    ['Bash(FOO=1 npm test)', 'npm test', false],
     ['Bash(a && b)', 'a && b', false],
     ['Bash', 'anything | at > all', true],
   ])('%j on %j: %j', (rule, command, isAllowed) => {
-    expect(allows(rule, command)).toBe(isAllowed)
+    expect(allowsCommand([rule], command)).toBe(isAllowed)
   })
 })
 
@@ -221,19 +407,42 @@ describe('deny rules for Bash', () => {
     '{ rm x; }',
     '{rm,-rf,x}',
     'if true; then rm x; fi',
+    'for f in a; do rm $f; done',
+    'case x in x) rm y;; esac',
+    'f() { rm x; }',
     '! rm x',
+    'time rm x',
+    'coproc rm x',
     'X=1 rm x',
     'sudo -u ada rm x',
     'env -i rm x',
+    'chronic rm x',
+    'timeout 5 nice rm x',
     'find . -exec rm {} ;',
+    'find . -exec rm {} +',
     'bash -c "rm x"',
     "sh -c'rm x'",
+    'zsh -c "rm x"',
+    `bash -c "bash -c 'rm x'"`,
     'eval "r""m x"',
+    "trap 'rm x' EXIT",
+    "alias ls='rm x'",
     'echo $(rm x)',
     'echo "`rm x`"',
+    'echo "`echo \\`rm x\\``"',
+    'echo "$' + '{x:-$(rm x)}"',
     'cat <(rm x)',
+    'ls > >(rm x)',
     'cat <<EOF | sh\nrm x\nEOF',
+    'cat <<EOF\n$(rm x)\nEOF',
     'bash <<<"rm x"',
+    'echo rm x | sh',
+    "hyperfine 'rm x'",
+    'tar xf x --to-command=rm',
+    'python3 -c \'import os; os.system("rm x")\'',
+    `awk 'BEGIN { system("rm x") }'`,
+    "git submodule foreach 'rm x'",
+    "x='a[$(rm y)]'; ((x))",
     '>x rm y',
     '2>/dev/null rm y',
     'r$EMPTY' + 'm x',
@@ -247,6 +456,8 @@ describe('deny rules for Bash', () => {
     'X=rm; $X y',
     'sudo $X',
     'eval $X',
+    'bash -c "$X"',
+    'curl x | sh',
     '/bin/r? x',
     '/bin/r[m] x',
     'r{m,} x',
@@ -274,8 +485,12 @@ describe('deny rules for Bash', () => {
     '/bin/r@(m) x',
     '/bin/r?(x|m) x',
     `/bin/r@(${'('.repeat(20)}m${')'.repeat(20)}) x`,
+    // What cannot be read could be anything.
+    'echo "rm',
+    'ls; )',
+    'ls\r',
   ])('Bash(rm:*) catches %j', (command) => {
-    expect(denies('Bash(rm:*)', command)).toBe(true)
+    expect(deniesCommand('Bash(rm:*)', command)).toBe(true)
   })
 
   it.each([
@@ -300,7 +515,7 @@ describe('deny rules for Bash', () => {
     'git pus[[h]',
     'git pus@(h)',
   ])('Bash(git push:*) catches %j', (command) => {
-    expect(denies('Bash(git push:*)', command)).toBe(true)
+    expect(deniesCommand('Bash(git push:*)', command)).toBe(true)
   })
 
   it.each([
@@ -315,86 +530,29 @@ describe('deny rules for Bash', () => {
     ['Bash(rm:*)', 'list[0]=x; echo "$' + '{list[@]}"'],
     ['Bash(rm:*)', "grep -n '[^ ]*x' a"],
     ['Bash(rm:*)', 'ls !(a)'],
+    ['Bash(rm:*)', 'grep rm src/a.ts | head'],
+    ['Bash(rm:*)', 'git commit -m "then rm it"'],
+    ['Bash(rm:*)', "awk '{ print $1 }' x"],
+    ['Bash(rm:*)', 'for ((i = 0; i < 3; i++)); do echo $i; done'],
+    ['Bash(rm:*)', 'ls # rm x'],
     ['Bash(git push:*)', 'git log --oneline'],
     ['Bash(git push:*)', 'git stash'],
     ['Bash(git push:*)', 'git commit -m "$(cat x)"'],
     ['Bash(rm -rf:*)', 'rm x'],
   ])('%j leaves %j alone', (rule, command) => {
-    expect(denies(rule, command)).toBe(false)
+    expect(deniesCommand(rule, command)).toBe(false)
   })
 
   it('denies an exact command also with more behind it', () => {
-    expect(denies('Bash(npm publish)', 'npm publish --tag x')).toBe(true)
-    expect(denies('Bash(git * main)', 'git checkout -f main')).toBe(true)
-    expect(denies('Bash(git * main)', 'git checkout dev')).toBe(false)
-    expect(denies('Bash(/bin/rm:*)', 'rm x')).toBe(true)
+    expect(deniesCommand('Bash(npm publish)', 'npm publish --tag x')).toBe(true)
+    expect(deniesCommand('Bash(git * main)', 'git checkout -f main')).toBe(true)
+    expect(deniesCommand('Bash(git * main)', 'git checkout dev')).toBe(false)
+    expect(deniesCommand('Bash(/bin/rm:*)', 'rm x')).toBe(true)
   })
-
-  it('catches whatever the allow rule of the same text allows', () => {
-    const word = fc.constantFrom('git', 'log', 'push', '-x', '--y=z', '"a b"', "'c'", 'd/e')
-    fc.assert(
-      fc.property(fc.array(word, { minLength: 1, maxLength: 3 }), fc.array(word), (prefix, rest) => {
-        const rule = `Bash(${prefix.join(' ')}:*)`
-        const command = [...prefix, ...rest].join(' ')
-        if (allows(rule, command)) expect(denies(rule, command)).toBe(true)
-      }),
-    )
-  })
-
-  it('finds the denied command in whatever is put around it', () => {
-    const around = fc.constantFrom(
-      (inner: string) => `true; ${inner}`,
-      (inner: string) => `( ${inner} )`,
-      (inner: string) => `echo $( ${inner} )`,
-      (inner: string) => `echo "\`${inner}\`"`,
-      (inner: string) => `bash -c "${inner}"`,
-      (inner: string) => `X=1 ${inner}`,
-      (inner: string) => `cat x | ${inner}`,
-      (inner: string) => `while true\ndo\n${inner}\ndone`,
-      (inner: string) => `>out ${inner} 2>&1 # done`,
-      (inner: string) => `sudo -E ${inner}`,
-    )
-    fc.assert(
-      fc.property(fc.array(around, { maxLength: 6 }), (layers) => {
-        const command = layers.reduce((inner, wrap) => wrap(inner), 'git push origin')
-        expect(denies('Bash(git push:*)', command)).toBe(true)
-      }),
-    )
-  })
-
-  // Code with mutants in it is slow, and nothing is learnt from how slow.
-  it.skipIf(process.env['TROUPE_MUTATION'] !== undefined)(
-    'takes no more than its share of time on hostile commands',
-    () => {
-      const hostile = [
-        '[',
-        "['",
-        `["['"`,
-        '[\\',
-        '[a',
-        '@(',
-        '$@',
-        '{',
-        '{,',
-        '$(',
-        '`',
-        '1',
-        '"',
-        '-',
-        'git ',
-        'git push - ',
-        '<',
-        '$',
-        '\\',
-      ].map((text) => text.repeat(100_000 / text.length))
-      const start = performance.now()
-      for (const command of hostile) denies('Bash(git push x:*)', command)
-      expect(performance.now() - start).toBeLessThan(10_000)
-    },
-  )
 
   it('counts a command that is too long to look at as one that could be denied', () => {
-    expect(denies('Bash(rm:*)', `echo ${'x'.repeat(100_000)}`)).toBe(true)
-    expect(allows('Bash(echo:*)', `echo ${'x'.repeat(20_000)}`)).toBe(false)
+    const long = `echo ${'x'.repeat(100_000)}`
+    expect(deniesCommand('Bash(rm:*)', long)).toBe(true)
+    expect(allowsCommand(['Bash(echo:*)'], long)).toBe(false)
   })
 })

@@ -17,21 +17,26 @@ export interface ShellWord {
 
 /** What a command runs in turn: `xargs grep x`, `find -exec …`, `sh -c '…'`. */
 export type ShellRun =
-  /** It runs these. They begin at this index of its words. `isThin`: it adds nothing of its own, as `nohup`. */
   | {
       readonly kind: 'known'
+      /** The index of its words at which they begin. */
       readonly from: number
       readonly commands: readonly ShellCommand[]
+      /** It adds nothing of its own, as `nohup`. */
       readonly isThin: boolean
+      /** The word at `from` is a text in which they stand. */
+      readonly isCode: boolean
     }
-  /** It runs something, and what cannot be told. */
+  /** It runs some of its words, which are not looked into. */
+  | { readonly kind: 'opaque' }
+  /** It runs something that may not even be written here. */
   | { readonly kind: 'unknown' }
 
 /** One simple command: a name with its words. */
 export interface ShellCommand {
   /** The name, then the arguments. Never empty. */
   readonly words: readonly ShellWord[]
-  /** `NAME=value` words before the name that could change more than the command's own output. */
+  /** `NAME=value` before the name. */
   readonly assignments: readonly ShellWord[]
   readonly runs: ShellRun | undefined
   /** It does nothing outside of its shell: `true`, `[ -f x ]`, a call of a function whose body is looked at. */

@@ -21,7 +21,9 @@ export type Inner =
   | { readonly kind: 'code'; readonly from: number; readonly code: ShellWord; readonly isThin: boolean }
   /** A shell that takes its commands from its input. */
   | { readonly kind: 'input' }
-  /** Something. */
+  /** Some of what stands behind its name. */
+  | { readonly kind: 'opaque' }
+  /** Something that may not even be written here. */
   | { readonly kind: 'unknown' }
 
 /** What the command runs in turn; undefined for one that runs nothing but itself, as far as is known. */
@@ -39,7 +41,7 @@ function innerOfProgram(program: string, words: readonly ShellWord[]): Inner | u
   const wrapper = WRAPPERS.get(program)
   if (wrapper !== undefined) return wrapped(words, wrapper)
   if (SHELLS.has(program)) return innerOfShell(words, program)
-  if (OPAQUE.has(program)) return { kind: 'unknown' }
+  if (OPAQUE.has(program)) return { kind: 'opaque' }
   switch (program) {
     case 'xargs':
       return innerOfXargs(words)
@@ -66,6 +68,12 @@ export function isOpaqueRunner(name: string): boolean {
   return OPAQUE.has(programOf(name))
 }
 
+/** Does the program run what it is given, one way or another? */
+export function isRunner(name: string): boolean {
+  const program = programOf(name)
+  return WRAPPERS.has(program) || SHELLS.has(program) || OPAQUE.has(program) || OTHER_RUNNERS.has(program)
+}
+
 /** Could a word that is not wholly known start with one of these characters, or words that come of it? */
 export function mayStartWith(word: ShellWord, characters: string): boolean {
   if (word.value !== undefined) return false
@@ -80,7 +88,9 @@ export function programOf(name: string): string {
 
 /** Shells whose `-c` is read. Others have languages of their own. */
 const BASH_LIKE: ReadonlySet<string> = new Set(['bash', 'sh'])
-const SHELLS: ReadonlySet<string> = new Set('bash sh ash csh dash fish ksh mksh rbash tcsh yash zsh'.split(' '))
+const SHELLS: ReadonlySet<string> = new Set(
+  'bash sh ash csh dash fish ksh mksh rbash tcsh yash zsh'.split(' '),
+)
 
 /** They run what they are given, in ways that are not looked into. */
 const OPAQUE: ReadonlySet<string> = new Set(
@@ -90,6 +100,17 @@ const OPAQUE: ReadonlySet<string> = new Set(
     'taskset toybox torify torsocks toysh unbuffer unshare valgrind watch watchexec xvfb-run chpst cpulimit catchsegv',
   ].flatMap((line) => line.split(' ')),
 )
+
+const OTHER_RUNNERS: ReadonlySet<string> = new Set([
+  'env',
+  'eval',
+  'find',
+  'fd',
+  'fdfind',
+  'ssh',
+  'trap',
+  'xargs',
+])
 
 /** Programs whose command comes after their options, and after so many words of their own. */
 interface Wrapper {
@@ -115,7 +136,10 @@ const thin = (more: Partial<Wrapper> = {}): Wrapper => ({
 
 const WRAPPERS: ReadonlyMap<string, Wrapper> = new Map([
   ['nohup', thin()],
-  ['timeout', thin({ flags: 'v', valued: 'ks', long: ['foreground', 'preserve-status', 'verbose'], operands: 1 })],
+  [
+    'timeout',
+    thin({ flags: 'v', valued: 'ks', long: ['foreground', 'preserve-status', 'verbose'], operands: 1 }),
+  ],
   ['nice', thin({ flags: '0123456789', valued: 'n' })],
   ['ionice', thin({ flags: 't', valued: 'cn' })],
   ['stdbuf', thin({ valued: 'ioe' })],
@@ -125,7 +149,12 @@ const WRAPPERS: ReadonlyMap<string, Wrapper> = new Map([
   ['time', thin({ flags: 'p' })],
   [
     'sudo',
-    thin({ flags: 'AbEHknPS', valued: 'CgpRrtTuUD', long: ['preserve-env', 'non-interactive'], isThin: false }),
+    thin({
+      flags: 'AbEHknPS',
+      valued: 'CgpRrtTuUD',
+      long: ['preserve-env', 'non-interactive'],
+      isThin: false,
+    }),
   ],
   ['doas', thin({ flags: 'n', valued: 'Cu', isThin: false })],
   ['caffeinate', thin({ flags: 'dimsu', valued: 't', isThin: false })],
@@ -135,7 +164,9 @@ function wrapped(words: readonly ShellWord[], wrapper: Wrapper): Inner | undefin
   const from = afterOptions(words, 1, wrapper)
   if (from === undefined) {
     // `command -v x` only tells what x is.
-    return words[0]?.value === 'command' && /^-[vV]$/u.test(words[1]?.value ?? '') ? undefined : { kind: 'unknown' }
+    return words[0]?.value === 'command' && /^-[vV]$/u.test(words[1]?.value ?? '')
+      ? undefined
+      : { kind: 'unknown' }
   }
   const start = from + wrapper.operands
   // An operand that is not known may be none, or several.
@@ -183,7 +214,8 @@ function innerOfXargs(words: readonly ShellWord[]): Inner {
   const at = options.findIndex(({ value }) => /^-[^-]*I/u.test(value ?? ''))
   // Only written plainly is it certain what the placeholder is.
   const placeholder = options[at]?.value === '-I' ? options[at + 1]?.value : options[at]?.value?.slice(2)
-  if (at !== -1 && (placeholder === undefined || !options[at]?.value?.startsWith('-I'))) return { kind: 'unknown' }
+  if (at !== -1 && (placeholder === undefined || !options[at]?.value?.startsWith('-I')))
+    return { kind: 'unknown' }
   const given: ShellWord = { text: '…', value: undefined, pattern: UNKNOWN, keepsItsStart: false }
   const inner = words
     .slice(from)
@@ -267,7 +299,12 @@ function innerOfEval(words: readonly ShellWord[]): Inner | undefined {
   if (rest.length === 0) return undefined
   const pattern = rest.map((word) => word.pattern).join(' ')
   const isKnown = rest.every(({ value }) => value !== undefined)
-  const code: ShellWord = { text: pattern, value: isKnown ? pattern : undefined, pattern, keepsItsStart: false }
+  const code: ShellWord = {
+    text: pattern,
+    value: isKnown ? pattern : undefined,
+    pattern,
+    keepsItsStart: false,
+  }
   return { kind: 'code', from: 1, code, isThin: true }
 }
 

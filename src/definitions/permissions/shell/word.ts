@@ -71,7 +71,7 @@ function partOf(part: WordPart, index: number): Piece {
 
 /** Text outside of quotes. Asks once more what the parser has asked: whether a shell would expand anything in it. */
 function bare(text: string, value: string, isFirst: boolean): Piece {
-  const unescaped = text.replaceAll(/\\[^]/gu, '')
+  const unescaped = text.replaceAll(/\\./gsu, '')
   const isExpanded =
     /[$`<>|&;()*?\s]|[=:]~/u.test(unescaped) ||
     (unescaped.includes('{') && /,|\.\./u.test(unescaped)) ||
