@@ -1,6 +1,6 @@
 /** Commands of the shell itself: which do nothing outside of it, and which change what the commands beside them mean. */
 import type { ShellWord } from './reading.ts'
-import { isHarmlessInShell } from './variables.ts'
+import { isHarmlessInShell, isHarmlessToPrograms } from './variables.ts'
 
 /**
  * What a builtin means for the others of its line: `inert`: nothing; an obstacle: no rule covers the line, and why.
@@ -41,7 +41,7 @@ export function builtinEffect(words: readonly ShellWord[]): BuiltinEffect | unde
     case 'typeset':
     case 'local':
     case 'readonly':
-      return rest.every(isHarmlessDeclaration) ? INERT : obstacle(`it sets variables (${name})`)
+      return isHarmlessDeclaration(name, rest) ? INERT : obstacle(`it sets variables (${name})`)
     case 'read':
       return isHarmlessRead(rest) ? INERT : obstacle('it sets variables (read)')
     case 'wait':
@@ -81,11 +81,17 @@ function isHarmlessSet(words: readonly ShellWord[]): boolean {
   return true
 }
 
-function isHarmlessDeclaration({ text, value, pattern }: ShellWord): boolean {
-  if (value !== undefined && /^-[grx]+$/u.test(value)) return true
-  // The name must be there to be seen, not made of something.
-  const name = /^(?<name>\w+)(?:=|$)/u.exec(pattern)?.groups?.['name']
-  return name !== undefined && text.startsWith(name) && isHarmlessInShell(name)
+/** What is exported is for programs. */
+function isHarmlessDeclaration(builtin: string, words: readonly ShellWord[]): boolean {
+  const isFlag = ({ value }: ShellWord): boolean => value !== undefined && /^-[grx]+$/u.test(value)
+  const isExport = builtin === 'export' || words.some((word) => isFlag(word) && word.pattern.includes('x'))
+  return words.every((word) => {
+    if (isFlag(word)) return true
+    // The name must be there to be seen, not made of something.
+    const name = /^(?<name>\w+)(?:=|$)/u.exec(word.pattern)?.groups?.['name']
+    if (name === undefined || !word.text.startsWith(name)) return false
+    return isExport ? isHarmlessToPrograms(name) : isHarmlessInShell(name)
+  })
 }
 
 function isHarmlessRead(words: readonly ShellWord[]): boolean {

@@ -93,11 +93,11 @@ class ScriptReader {
       this.#problem ??= 'two of its words run into one another'
     const own = node.type === 'Script' ? (node.source ?? text) : text
     this.#parser.forEachChild(node, (child) => this.visit(child, own, isTop && node.type === 'Script'))
-    // From here on the name is the function.
-    if (isTop && node.type === 'Statement' && node.command.type === 'Function' && node.background !== true) {
-      const { value } = shellWord(node.command.name)
-      if (value !== undefined) this.#functions.add(value)
-    }
+    // From here on the name is the function. Bash takes no name that is quoted, and goes on without it.
+    if (!isTop || node.type !== 'Statement' || node.command.type !== 'Function' || node.background === true)
+      return
+    const { text: name } = node.command.name
+    if (/^[A-Za-z_][\w-]*$/u.test(name)) this.#functions.add(name)
   }
 
   /** What one node means by itself. */

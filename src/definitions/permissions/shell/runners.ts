@@ -118,7 +118,7 @@ interface Wrapper {
   readonly flags: string
   /** Short options with one. */
   readonly valued: string
-  /** Long options, both forms in one: `--name=value` where a value is meant. */
+  /** Long options; with a `=` at the end where the value must stand in the same word. */
   readonly long: readonly string[]
   /** Words of its own before the command, as the time of `timeout`. */
   readonly operands: number
@@ -188,7 +188,7 @@ function afterOptions(
     if (value === undefined) return mayStartWith(words[at] ?? knownWord(''), '-') ? undefined : at
     if (!value.startsWith('-') || value === '-') return at
     if (value.startsWith('--')) {
-      if (!long.includes(value.slice(2).replace(/=.*/su, ''))) return undefined
+      if (!long.includes(value.slice(2).replace(/(?<==).*/su, ''))) return undefined
       at += 1
       continue
     }
@@ -204,7 +204,7 @@ function afterOptions(
 const XARGS: Pick<Wrapper, 'flags' | 'valued' | 'long'> = {
   flags: '0rtxop',
   valued: 'nPLsdaEI',
-  long: ['null', 'no-run-if-empty', 'verbose', 'exit', 'max-args', 'max-procs', 'delimiter', 'max-lines'],
+  long: ['null', 'no-run-if-empty', 'verbose', 'exit', 'max-args=', 'max-procs=', 'delimiter=', 'max-lines='],
 }
 
 function innerOfXargs(words: readonly ShellWord[]): Inner {

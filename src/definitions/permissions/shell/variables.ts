@@ -15,7 +15,7 @@ const HARMLESS_TO_PROGRAMS: ReadonlySet<string> = new Set(
 )
 
 /** Variables in lower case that shells or programs heed all the same. */
-const HEEDED = /^(?:[a-z]+_proxy|npm_.*|auto_resume|histchars)$/u
+const HEEDED = /^(?:[a-z]+_proxy|[a-z]*npm_.*|.*_config_.*|auto_resume|histchars)$/u
 
 /** May `NAME=value` stand before a command that gets it in its environment? */
 export function isHarmlessToPrograms(name: string): boolean {
