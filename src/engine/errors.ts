@@ -44,6 +44,7 @@ export type EngineDiagnosticCode =
   | HookProblemCode
   | 'hook-notice'
   | 'stop-blocks-reached'
+  | 'tokens-not-in-force'
   | 'tool-notice'
   | 'approval-failed'
   | 'blob-restored'
