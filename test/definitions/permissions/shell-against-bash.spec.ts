@@ -95,6 +95,8 @@ const slipped = fc
 const SCRIPT = `
 command_not_found_handle() { printf '%s\\0' "$@" $'\\1' >> "$TROUPE_TEST_LOG$number"; return 1; }
 number=0
+FUNCNEST=20
+ulimit -t 20 -u 200
 while IFS= read -r -d '' program; do
   ( eval "$program"; wait ) >/dev/null 2>&1 </dev/null
   number=$((number + 1))
@@ -144,7 +146,12 @@ const RUNS = Number(process.env['TROUPE_SHELL_RUNS'] ?? 130)
 const SEED = Number(process.env['TROUPE_SHELL_SEED'] ?? 11)
 const hasBash = existsSync('/bin/bash')
 
-describe.skipIf(!hasBash)('what bash runs', () => {
+/**
+ * By hand only: what chance writes may define functions that start each other, and a loaded machine is no proof.
+ */
+const isWanted = hasBash && process.env['TROUPE_SHELL_RUNS'] !== undefined
+
+describe.skipIf(!isWanted)('what bash runs', () => {
   it('was seen in the reading, word for word, unless that is unclear', () => {
     const programs = [
       ...fc.sample(program, { numRuns: RUNS, seed: SEED }),
