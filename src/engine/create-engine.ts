@@ -3,6 +3,7 @@ import { realpathSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { Subject } from 'rxjs'
+import { agentToolMoment } from '../definitions/agent-tool.ts'
 import { BUILT_IN_DEFINITIONS } from '../definitions/built-in/index.ts'
 import { didYouMean } from '../definitions/closest-name.ts'
 import type { Diagnostic } from '../definitions/diagnostic.ts'
@@ -31,7 +32,7 @@ import type { PromptContent } from '../machines/agent/messages.ts'
 import type { AgentId } from '../machines/ids.ts'
 import { AgentId as AgentIdSchema, SessionId } from '../machines/ids.ts'
 import type { Agent, EndedRun } from './agent.ts'
-import { DELEGATION_TOOL } from './agent-tool.ts'
+import { delegationTool } from './agent-tool.ts'
 import type {
   AgentView,
   ApprovalAnswer,
@@ -333,8 +334,13 @@ const offeredTools = (): readonly Tool[] =>
   standardTools().filter(({ name }) => name !== 'ExitPlanMode' && name !== 'AskUserQuestion')
 
 /** The tools of all agents, before their pools choose. */
-function toolsOf({ tools = offeredTools(), project }: EngineOptions): readonly Tool[] {
-  return [...tools, ...(project === undefined ? [] : [skillTool(() => project.skills)]), DELEGATION_TOOL]
+function toolsOf({ tools = offeredTools(), project, features: asked }: EngineOptions): readonly Tool[] {
+  const { features } = readFeatures(process.env, asked)
+  return [
+    ...tools,
+    ...(project === undefined ? [] : [skillTool(() => project.skills)]),
+    delegationTool(agentToolMoment(features)),
+  ]
 }
 
 function parsedRules({ permissions }: EngineOptions) {

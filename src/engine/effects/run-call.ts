@@ -16,7 +16,7 @@ import type { CallInput } from '../../machines/agent/machine.ts'
 import type { ToolUseBlock } from '../../machines/agent/messages.ts'
 import type { CallId } from '../../machines/ids.ts'
 import type { Agent } from '../agent.ts'
-import { DELEGATION_TOOL, isDelegation } from '../agent-tool.ts'
+import { isDelegation } from '../agent-tool.ts'
 import { approvalFor } from '../approvals.ts'
 import type { EngineCore } from '../core.ts'
 import type { Effect } from '../effect-logic.ts'
@@ -119,7 +119,7 @@ async function resultOf(core: EngineCore, call: Call): Promise<CallEnded> {
     input = changedInput(call, tool) ?? input
   }
   const ended = isDelegation(tool)
-    ? await delegate(core, call, DELEGATION_TOOL.inputSchema.parse(input))
+    ? await delegate(core, call, tool.inputSchema.parse(input))
     : await runBody(core, call, tool, input, judged)
   return afterCall(core, call, before.decision, ended)
 }

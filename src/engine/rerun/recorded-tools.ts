@@ -1,8 +1,9 @@
 /** Tools that answer what a log says, in place of those that it was recorded with. */
 import * as z from 'zod'
+import { PLAIN_MOMENT } from '../../definitions/agent-tool.ts'
 import type { Tool, ToolContext, ToolOutput } from '../../effects/tools/tool.ts'
 import { ToolRefusal } from '../../effects/tools/tool-refusal.ts'
-import { DELEGATION_TOOL } from '../agent-tool.ts'
+import { delegationTool } from '../agent-tool.ts'
 import type { RecordedCall } from './tape.ts'
 
 /** Finds what was recorded for a call; undefined when nothing was. */
@@ -36,7 +37,7 @@ export function recordedTools(
     }
   }
   const known = new Set(
-    [DELEGATION_TOOL, ...tools].flatMap(({ name, aliases }) => [name, ...(aliases ?? [])]),
+    [delegationTool(PLAIN_MOMENT), ...tools].flatMap(({ name, aliases }) => [name, ...(aliases ?? [])]),
   )
   const standIns = [...new Set(names)].filter((name) => !known.has(name)).map(standIn)
   return [...tools, ...standIns].map(({ intend: _, writes: __, ...tool }) => ({
