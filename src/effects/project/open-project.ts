@@ -114,8 +114,7 @@ export async function openProject(options: ProjectOptions): Promise<Project> {
   const fixed = [
     ...settings.diagnostics,
     ...settingsHooks.diagnostics,
-    // That a file cannot be read was said above.
-    ...permissionSettings.diagnostics.filter(({ code }) => !FILE_CODES.has(code)),
+    ...permissionSettings.diagnostics.filter((each) => !isSaid(each, settings.diagnostics)),
     ...permissions.diagnostics,
     ...mcp.diagnostics,
     ...plugins.flatMap(({ diagnostics }) => diagnostics),
@@ -233,7 +232,9 @@ function createLoader(parts: LoaderParts): (before: Loaded | undefined) => Promi
   }
 }
 
-const FILE_CODES: ReadonlySet<string> = new Set(['settings-unreadable', 'settings-outside'])
+/** Two readers look at one file for what each needs; what is wrong with it is said once. */
+const isSaid = (one: FileDiagnostic, said: readonly FileDiagnostic[]): boolean =>
+  said.some(({ file, line, code }) => file === one.file && line === one.line && code === one.code)
 
 /** Hooks of settings. A project's run only when it is trusted; what is reserved for plugins and policies is theirs. */
 function hooksOf(

@@ -1,4 +1,5 @@
 /** The shell table: what allow rules must never let through, and what deny rules must never miss. */
+import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { allowsCommand, deniesCommand } from './rules-for-tests.ts'
 
@@ -563,6 +564,66 @@ describe('deny rules for Bash', () => {
     expect(deniesCommand('Bash(git * main)', 'git checkout -f main')).toBe(true)
     expect(deniesCommand('Bash(git * main)', 'git checkout dev')).toBe(false)
     expect(deniesCommand('Bash(/bin/rm:*)', 'rm x')).toBe(true)
+  })
+
+  it('catch whatever the allow rule of the same text allows', () => {
+    const word = fc.constantFrom(
+      'git',
+      'log',
+      'xargs',
+      'find',
+      '-exec',
+      '-x',
+      '--y=z',
+      '"a b"',
+      'd/e',
+      'timeout',
+      '5',
+    )
+    const more = fc.oneof(
+      word,
+      fc.constantFrom('$X', '"$Y"', '$(true)', '| git log', '; git log', '2>&1', '{}', '+'),
+    )
+    fc.assert(
+      fc.property(fc.array(word, { minLength: 1, maxLength: 3 }), fc.array(more), (prefix, rest) => {
+        const rule = `Bash(${prefix.join(' ')}:*)`
+        const command = [...prefix, ...rest].join(' ')
+        if (allowsCommand([rule], command)) expect(deniesCommand(rule, command), command).toBe(true)
+      }),
+      { numRuns: 300 },
+    )
+  })
+
+  it('find the denied command in whatever is put around it, where no allow rule for the rest helps', () => {
+    const around = fc.constantFrom(
+      (inner: string) => `true; ${inner}`,
+      (inner: string) => `( ${inner} )`,
+      (inner: string) => `echo $( ${inner} )`,
+      (inner: string) => `X=1; ${inner}`,
+      (inner: string) => `cat x | ${inner}`,
+      (inner: string) => `while true\ndo\n${inner}\ndone`,
+      (inner: string) => `{ ${inner}\n} 2>&1 # done`,
+      (inner: string) => `timeout 5 bash -c '${inner.replaceAll("'", "'\\''")}'`,
+      (inner: string) => `f() { ${inner}\n}; f`,
+      (inner: string) => `cat <<E\n$( ${inner} )\nE\n`,
+      (inner: string) => `[[ -n "$( ${inner} )" ]] && ls`,
+    )
+    const others = [
+      'Bash(echo:*)',
+      'Bash(cat:*)',
+      'Bash(ls:*)',
+      'Bash(bash:*)',
+      'Bash(timeout:*)',
+      'Bash(git log:*)',
+    ]
+    fc.assert(
+      fc.property(fc.array(around, { maxLength: 5 }), (layers) => {
+        const command = layers.reduce((inner, wrap) => wrap(inner), 'git push origin')
+        expect(deniesCommand('Bash(git push:*)', command), command).toBe(true)
+        expect(allowsCommand(others, command), command).toBe(false)
+      }),
+      { numRuns: 200 },
+    )
   })
 
   it('counts a command that is too long to look at as one that could be denied', () => {

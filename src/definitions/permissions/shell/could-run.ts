@@ -10,14 +10,17 @@
 import { matchesWildcard } from '../wildcard.ts'
 import { takesDataOnly } from './data-only.ts'
 import { wordsIn } from './guesses.ts'
+import { plainWords } from './plain-words.ts'
 import { type ShellReading, UNKNOWN } from './reading.ts'
 import { isRunner, programOf } from './runners.ts'
 
 /** The commands that a rule names, each as its words; all of them must be there. */
 export type DeniedCommand = readonly (readonly string[])[]
 
-/** Reads the command of a deny rule. Case does not count. */
+/** Reads the command of a deny rule, which may be more than a plain one. Case does not count. */
 export function deniedCommand(command: string): DeniedCommand {
+  const plain = plainWords(command)
+  if (plain !== undefined) return [plain.map(({ value, text }) => (value ?? text).toLowerCase())]
   return command
     .toLowerCase()
     .replaceAll(/["'\\]/gu, '')
