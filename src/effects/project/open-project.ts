@@ -234,7 +234,12 @@ function createLoader(parts: LoaderParts): (before: Loaded | undefined) => Promi
 
 /** Two readers look at one file for what each needs; what is wrong with it is said once. */
 const isSaid = (one: FileDiagnostic, said: readonly FileDiagnostic[]): boolean =>
-  said.some(({ file, line, code }) => file === one.file && line === one.line && code === one.code)
+  said.some(
+    ({ file, line, code }) =>
+      file === one.file && code === one.code && (line === one.line || WHOLE_FILE.has(code)),
+  )
+
+const WHOLE_FILE: ReadonlySet<string> = new Set(['settings-unreadable', 'settings-outside'])
 
 /** Hooks of settings. A project's run only when it is trusted; what is reserved for plugins and policies is theirs. */
 function hooksOf(
