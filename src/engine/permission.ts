@@ -4,6 +4,7 @@ import { relative, resolve, sep } from 'node:path'
 import type { Ceiling, PermissionPolicy, PermissionRequest } from '../definitions/permissions/decide.ts'
 import { ceilingOf, decide } from '../definitions/permissions/decide.ts'
 import { refusalMessage, suggestRule } from '../definitions/permissions/refusal-message.ts'
+import type { PermissionRule } from '../definitions/permissions/rule.ts'
 import { specifierKind } from '../definitions/permissions/rule.ts'
 import { readShell } from '../definitions/permissions/shell/read-shell.ts'
 import { isMcpTool } from '../definitions/tool-names.ts'
@@ -169,12 +170,24 @@ function policyOf(core: EngineCore, agent: Agent): PermissionPolicy {
   return {
     allow,
     ask,
-    deny: ownDeny.length === 0 ? deny : [...deny, ...ownDeny],
+    deny: withOwn(deny, ownDeny),
     only,
     mode: agent.mode,
     ceilings,
   }
 }
+
+/** Kept for each list of an agent's own, as what is made ready for a list is made once. */
+function withOwn(deny: readonly PermissionRule[], own: readonly PermissionRule[]): readonly PermissionRule[] {
+  if (own.length === 0) return deny
+  const known = together.get(own)
+  if (known !== undefined) return known
+  const all = [...deny, ...own]
+  together.set(own, all)
+  return all
+}
+
+const together = new WeakMap<readonly PermissionRule[], readonly PermissionRule[]>()
 
 /**
  * Whether the agent's definition is gone since it was spawned: what it forbade is not known any more. Such an agent

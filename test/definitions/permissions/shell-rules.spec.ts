@@ -564,6 +564,8 @@ describe('deny rules for Bash', () => {
     expect(deniesCommand('Bash(git * main)', 'git checkout -f main')).toBe(true)
     expect(deniesCommand('Bash(git * main)', 'git checkout dev')).toBe(false)
     expect(deniesCommand('Bash(/bin/rm:*)', 'rm x')).toBe(true)
+    expect(deniesCommand('Bash(X=1 rm:*)', 'X=1 rm x')).toBe(true)
+    expect(deniesCommand('Bash(git commit -m "a b")', "git commit -m 'a b'")).toBe(true)
   })
 
   it('catch whatever the allow rule of the same text allows', () => {

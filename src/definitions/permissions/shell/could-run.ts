@@ -20,13 +20,20 @@ export type DeniedCommand = readonly (readonly string[])[]
 /** Reads the command of a deny rule, which may be more than a plain one. Case does not count. */
 export function deniedCommand(command: string): DeniedCommand {
   const plain = plainWords(command)
-  if (plain !== undefined) return [plain.map(({ value, text }) => (value ?? text).toLowerCase())]
+  if (plain !== undefined)
+    return [withoutAssignments(plain.map(({ value, text }) => (value ?? text).toLowerCase()))]
   return command
     .toLowerCase()
     .replaceAll(/["'\\]/gu, '')
     .split(/[;&|\n(){}`<>]+/u)
-    .map((part) => part.split(/\s+/u).filter((word) => word !== ''))
+    .map((part) => withoutAssignments(part.split(/\s+/u).filter((word) => word !== '')))
     .filter((words) => words.length > 0)
+}
+
+/** A command is the same with other variables before it. */
+function withoutAssignments(words: readonly string[]): readonly string[] {
+  const at = words.findIndex((word) => !/^\w+\+?=/u.test(word))
+  return at === -1 ? words : words.slice(at)
 }
 
 /** Rules by the name of the first command that they deny; those without one name are in `others`. */
