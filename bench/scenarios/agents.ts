@@ -113,7 +113,7 @@ async function workOf({ variant, project, home }: AgentFilesInput): Promise<() =
       return () => readBytesAlone(agents)
     case 'load':
       return async () => {
-        const opened = await openProject({ cwd: project, home, env: {} })
+        const opened = await openProject({ cwd: project, home, env: {}, builtIn: [] })
         return opened.agents.allAgents.length
       }
     case 'again': {
