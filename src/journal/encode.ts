@@ -17,8 +17,15 @@
  * derived. On a user line its keys are those of the event; on an assistant line they are those of {@link BlockNote}.
  */
 import { callsOf } from '../machines/agent/calls.ts'
-import type { AgentEvent, AgentEventOf, EventDraft, Recorded, ReplyDraft } from '../machines/agent/events.ts'
-import type { Reply } from '../machines/agent/messages.ts'
+import type {
+  AgentEvent,
+  AgentEventOf,
+  EventDraft,
+  Origin,
+  Recorded,
+  ReplyDraft,
+} from '../machines/agent/events.ts'
+import type { PromptContent, Reply } from '../machines/agent/messages.ts'
 import { isToolUse } from '../machines/agent/messages.ts'
 import type { LogCursor, LogIdentity } from './cursor.ts'
 import { cursorAfter } from './cursor.ts'
@@ -99,32 +106,36 @@ function finish({ cursor, at }: Place, event: AgentEvent, lines: readonly string
 
 function encodePrompt(place: Place, event: AgentEventOf<'run.started'>, id: string): Encoded {
   const { type, content, origin, ...rest } = event
-  const fromUser = origin.from === 'user' && Object.keys(origin).length === 1
-  const text = conversationLine(place, type, {
-    kind: 'user',
-    id,
-    parent: place.cursor.lastLine,
-    seq: place.cursor.seq,
-    message: `{"role":"user","content":${JSON.stringify(content)}}`,
-    more: '',
-    note: fromUser ? rest : { ...rest, origin },
-  })
-  return finish(place, event, [id], text)
+  const note = isOnlyFrom(origin, 'user') ? rest : { ...rest, origin }
+  return finish(place, event, [id], messageLine(place, type, { id, content, more: '', note }))
 }
 
 function encodeAdded(place: Place, event: AgentEventOf<'message.added'>, id: string): Encoded {
   const { type, content, origin, ...rest } = event
-  const fromEngine = origin.from === 'engine' && Object.keys(origin).length === 1
-  const text = conversationLine(place, type, {
+  const note = { type, ...rest, ...(!isOnlyFrom(origin, 'engine') && { origin }) }
+  return finish(place, event, [id], messageLine(place, type, { id, content, more: '"isMeta":true,', note }))
+}
+
+/** What a reader takes for granted where nothing is said, and nothing else. */
+const isOnlyFrom = (origin: Origin, from: Origin['from']): boolean =>
+  origin.from === from && Object.keys(origin).length === 1
+
+/** The line of a message that the user's side says. */
+function messageLine(
+  place: Place,
+  type: string,
+  {
+    content,
+    ...parts
+  }: Pick<ConversationParts, 'id' | 'more' | 'note'> & { readonly content: PromptContent },
+): string {
+  return conversationLine(place, type, {
     kind: 'user',
-    id,
     parent: place.cursor.lastLine,
     seq: place.cursor.seq,
     message: `{"role":"user","content":${JSON.stringify(content)}}`,
-    more: '"isMeta":true,',
-    note: { type, ...rest, ...(!fromEngine && { origin }) },
+    ...parts,
   })
-  return finish(place, event, [id], text)
 }
 
 function encodeResult(place: Place, event: AgentEventOf<'call.ended'>, id: string): Encoded {

@@ -375,4 +375,43 @@ describe('hooks of a definition', () => {
     ])
     expect(facts.filter(({ event }) => event.type === 'hook.process_started')).toHaveLength(2)
   })
+
+  it('still guard an agent that is brought back after a crash', async () => {
+    const helper: AgentDefinition = {
+      agentType: 'helper',
+      whenToUse: 'to help',
+      getSystemPrompt: () => 'You help.',
+      hooks: [{ event: 'PreToolUse', matcher: 'Act', command: 'echo guarded >&2; exit 2' }],
+      source: 'policySettings',
+    }
+    const root = (request: ModelRequest): ScriptedReply =>
+      turnOf(request) === 0
+        ? call('Agent', { description: 'a part', prompt: 'p', subagent_type: 'helper' })
+        : say('done')
+    const given = { definitions: [helper], clock: systemClock, cwd: temporaryFolder() }
+    let hasAsked = () => {}
+    const asked = new Promise<void>((resolve) => {
+      hasAsked = resolve
+    })
+    const first = testEngine(
+      (request) => {
+        if (request.source === 'main') return root(request)
+        hasAsked()
+        return new Promise<never>(() => {})
+      },
+      { ...given, tools: [actTool([])] },
+    )
+    first.engine.run('go', { sessionId: SESSION }).result.catch(() => {})
+    await asked
+    const storage = first.storage.crash()
+    const second = world((request) => (request.source === 'main' ? root(request) : one(request)), [], {
+      ...given,
+      storage,
+      idsFrom: 100_000,
+    })
+    await (await second.engine.resume(SESSION))?.result
+    await second.engine.close()
+    expect(second.done).toEqual([])
+    expect(outcomes(second.facts)[0]).toBe('denied')
+  })
 })

@@ -16,6 +16,7 @@ import type {
 import { parseSkill, type SkillReading } from '../../definitions/context/parse-skill.ts'
 import type { Skill, SkillOrigin, SkillSource } from '../../definitions/context/skill.ts'
 import { byCodeUnits, printable, withMarker } from '../../definitions/context/text.ts'
+import { mapBounded } from '../map-bounded.ts'
 import { isInside } from '../tools/confinement.ts'
 import { locate, readTextFile } from './read-text-file.ts'
 import { realFolder } from './repository-root.ts'
@@ -184,20 +185,4 @@ function diagnostic(
   message: string,
 ): ContextDiagnostic {
   return { severity, code, message, file }
-}
-
-/** As `map` with a function that takes time, `limit` of them at once; results in the order of the items. */
-async function mapBounded<T, R>(
-  items: readonly T[],
-  limit: number,
-  act: (item: T) => Promise<R>,
-): Promise<readonly R[]> {
-  const results = new Map<number, R>()
-  const waiting = items.entries()
-  const worker = async (): Promise<void> => {
-    // All workers draw from one iterator.
-    for (const [index, item] of waiting) results.set(index, await act(item))
-  }
-  await Promise.all(Array.from({ length: limit }, worker))
-  return [...results].sort(([left], [right]) => left - right).map(([, result]) => result)
 }

@@ -18,7 +18,7 @@ import { type HookOutcome, shortText } from '../../definitions/hooks/hook-outcom
 import { readHookOutcome } from '../../definitions/hooks/read-outcome.ts'
 import { hookLabel, type ScopedHook } from '../../definitions/hooks/scoped-hook.ts'
 import { type Clock, systemClock } from '../clock.ts'
-import { mapBounded } from '../project/map-bounded.ts'
+import { mapBounded } from '../map-bounded.ts'
 import { commandEnvironment } from './command-environment.ts'
 import type { AnyHostHook, ApplicableHook, HookIdentity, HookRun } from './hook.ts'
 import {

@@ -11,8 +11,8 @@ import type { AgentFile, FileOrigin } from '../../definitions/files/agent-file.t
 import { MAX_FILE_BYTES } from '../../definitions/files/file-text.ts'
 import { type ParseOptions, parseAgentFile } from '../../definitions/files/parse-agent-file.ts'
 import { parseAgentsJson } from '../../definitions/files/parse-agents-json.ts'
+import { mapBounded } from '../map-bounded.ts'
 import { failedPlace } from './diagnostic.ts'
-import { mapBounded } from './map-bounded.ts'
 import { type BytesReading, readBytes } from './read-bytes.ts'
 import { AGENT_PLACE_LIMITS, type AgentPlace, type FoundFile, walkAgentFiles } from './walk-agent-files.ts'
 

@@ -15,9 +15,9 @@ import { join, relative, sep } from 'node:path'
 import { byCodeUnits, printable } from '../../definitions/context/text.ts'
 import type { AgentFile, FileOrigin } from '../../definitions/files/agent-file.ts'
 import { type Located, locate } from '../context/read-text-file.ts'
+import { mapBounded } from '../map-bounded.ts'
 import { isInside } from '../tools/confinement.ts'
 import { failedPlace, type ProjectDiagnosticCode, passedOver } from './diagnostic.ts'
-import { mapBounded } from './map-bounded.ts'
 
 /** Bounds of one place. */
 export const AGENT_PLACE_LIMITS = { files: 5_000, folders: 2_000, depth: 20, readsAtOnce: 16 } as const

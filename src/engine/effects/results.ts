@@ -34,3 +34,17 @@ export function interruptedResult(
     : `The ${name} call was interrupted before it started; it has done nothing.`
   return failedResult(callId, toolUseId, text, 'interrupted')
 }
+
+/** A result with more texts behind what it says. */
+export function withTexts(
+  ended: AgentEventOf<'call.ended'>,
+  texts: readonly string[],
+): AgentEventOf<'call.ended'> {
+  if (texts.length === 0) return ended
+  const { content = '' } = ended.result
+  const said = typeof content === 'string' ? [{ type: 'text', text: content }] : content
+  return {
+    ...ended,
+    result: { ...ended.result, content: [...said, ...texts.map((text) => ({ type: 'text', text }))] },
+  }
+}

@@ -28,7 +28,7 @@ import { fetchGuard, judgedPathOf, permissionFor, readGuard } from '../permissio
 import { checkedOutput } from './checked-output.ts'
 import { delegate } from './delegate.ts'
 import { capContent } from './result-cap.ts'
-import { failedResult, interruptedResult } from './results.ts'
+import { failedResult, interruptedResult, withTexts } from './results.ts'
 import { Suspended } from './suspended.ts'
 
 type CallEnded = AgentEventOf<'call.ended'>
@@ -71,11 +71,7 @@ export function runCall(core: EngineCore): Effect<CallInput> {
 /** The result with what the definition wants said after each of them. */
 function reminded(agent: Agent, ended: CallEnded): CallEnded {
   const reminder = agent.definition?.criticalSystemReminder
-  if (reminder === undefined) return ended
-  const { content = '' } = ended.result
-  const said = typeof content === 'string' ? [{ type: 'text', text: content }] : content
-  const text = envelope('system-reminder', reminder)
-  return { ...ended, result: { ...ended.result, content: [...said, { type: 'text', text }] } }
+  return withTexts(ended, reminder === undefined ? [] : [envelope('system-reminder', reminder)])
 }
 
 async function resultOf(core: EngineCore, call: Call): Promise<CallEnded> {

@@ -61,7 +61,7 @@ export class EngineHooks {
   }
 
   /** Takes the hooks of an agent's definition into force. */
-  register(agent: Agent): void {
+  #register(agent: Agent): void {
     const { definition } = agent
     if (definition?.hooks === undefined || this.#ofAgents.has(agent.id)) return
     const hooks = hooksForAgent(definition.hooks, agent.id, sourceOf(agent))
@@ -76,6 +76,7 @@ export class EngineHooks {
 
   /** Whether any hook runs at a moment. */
   has<E extends HookEvent>(agent: Agent, moment: HookMoment<E>): boolean {
+    this.#register(agent)
     return !this.#isIdle && this.#hooks.has(inputOf(agent, moment), agent.id)
   }
 
@@ -87,6 +88,8 @@ export class EngineHooks {
   ): Promise<HookDecision | undefined> {
     const key = keyOf(moment)
     const recorded = agent.digest.hooks.get(key)
+    // Here and not with its first run only: an agent that is read back must not lose its guards.
+    this.#register(agent)
     if (recorded === undefined) {
       if (this.#isIdle) return undefined
       const input = inputOf(agent, moment)

@@ -17,7 +17,6 @@ export async function startHooks(
   agent: Agent,
   signal: () => AbortSignal,
 ): Promise<Beginning> {
-  core.hooks.register(agent)
   const decisions = await decisionsOf(core, agent, signal)
   const refusal = decisions.find(({ verdict, stop }) => verdict === 'block' || stop !== undefined)
   if (refusal !== undefined) {

@@ -4,6 +4,7 @@ import type { Tool } from '../../effects/tools/tool.ts'
 import type { AgentEventOf } from '../../machines/agent/events.ts'
 import { contentText } from '../../machines/agent/messages.ts'
 import type { EngineCore } from '../core.ts'
+import { withTexts } from '../effects/results.ts'
 import type { Call } from '../effects/run-call.ts'
 import { hookEnvelope, reasonsOf } from './engine-hooks.ts'
 
@@ -73,11 +74,7 @@ export async function afterCall(
 ): Promise<CallEnded> {
   const after = await afterDecision(core, call, ended)
   const texts = [...(before?.contexts ?? []), ...(after?.contexts ?? [])]
-  if (texts.length === 0) return ended
-  const { content = '' } = ended.result
-  const said = typeof content === 'string' ? [{ type: 'text', text: content }] : content
-  const added = texts.map((text) => ({ type: 'text', text: hookEnvelope(text) }))
-  return { ...ended, result: { ...ended.result, content: [...said, ...added] } }
+  return withTexts(ended, texts.map(hookEnvelope))
 }
 
 async function afterDecision(
