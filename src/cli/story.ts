@@ -124,7 +124,12 @@ function tell(event: AgentEvent, at: number, agent: Agent, cwd: string): Told[] 
     case 'agent.diagnosed':
       return line(`! ${event.message}`, 'quiet')
     case 'message.added':
+      if (event.tells !== undefined || event.injects !== undefined) return line(`« ${excerpt(event.content)}`)
       return line(`· told of ${event.about}`, 'quiet')
+    case 'child.launched':
+      return line(`+ ${event.child.agentId} goes on in the background`, 'quiet')
+    case 'message.accepted':
+      return line(`· has a message of ${event.origin.from === 'agent' ? event.origin.agentId : event.origin.from}`, 'quiet')
     case 'servers.requested':
       return line(`+ MCP ${event.servers.join(', ')}`, 'quiet')
     case 'hook.started':
@@ -133,6 +138,7 @@ function tell(event: AgentEvent, at: number, agent: Agent, cwd: string): Told[] 
       return event.outcome.kind === 'failed' ? line(`✖ ${event.outcome.fault.message}`, 'bad') : []
     case 'stop.blocked':
       return line('↺ a stop hook sent it back to work', 'quiet')
+    case 'child.released':
     case 'hook.process_started':
     case 'run.drained':
     case 'agent.prepared':

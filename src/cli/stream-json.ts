@@ -248,6 +248,9 @@ export function createStreamJson(options: StreamJsonOptions): StreamJson {
           summary: speaker.task?.description ?? '',
           usage: usageSoFar(event.durationMs),
         })
+      case 'child.launched':
+      case 'child.released':
+      case 'message.accepted':
       case 'agent.spawned':
       case 'agent.prepared':
       case 'agent.diagnosed':

@@ -64,9 +64,9 @@ const off = (environment: string, isBuilt: boolean): FeatureFacts => ({
 
 /** Every gate: its default, whether it is built, and the variable that speaks of it. */
 export const FEATURES: Readonly<Record<FeatureName, FeatureFacts>> = {
-  background: off('CLAUDE_CODE_DISABLE_BACKGROUND_TASKS', false),
-  forceBackground: on('TROUPE_FORCE_BACKGROUND', false),
-  autoBackground: on('CLAUDE_AUTO_BACKGROUND_TASKS', false),
+  background: off('CLAUDE_CODE_DISABLE_BACKGROUND_TASKS', true),
+  forceBackground: on('TROUPE_FORCE_BACKGROUND', true),
+  autoBackground: on('CLAUDE_AUTO_BACKGROUND_TASKS', true),
   worktree: off('TROUPE_DISABLE_WORKTREES', false),
   remote: on('TROUPE_REMOTE_AGENTS', false),
   fork: on('TROUPE_FORK', false),

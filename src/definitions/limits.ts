@@ -16,6 +16,10 @@ export interface Limits {
   readonly toolResultChars: number
   /** How often an agent is asked once more for a report that is missing or has not the form asked for. */
   readonly reportNudges: number
+  /** Milliseconds after which a foreground agent is moved to the background, with `features.autoBackground`. */
+  readonly autoBackgroundMs: number
+  /** Messages that wait for one agent; one more is refused. */
+  readonly messages: number
   /** How often in a row stop hooks may send an agent back to work. */
   readonly stopBlocks: number
 }
@@ -29,5 +33,7 @@ export const DEFAULT_LIMITS: Limits = {
   agentResultChars: 100_000,
   toolResultChars: 50_000,
   reportNudges: 1,
+  autoBackgroundMs: 120_000,
+  messages: 100,
   stopBlocks: 5,
 }

@@ -105,7 +105,7 @@ export function agentStructuredResult(
 }
 
 /** All tokens of a request: input, read from and written to the cache, output. */
-function totalTokensOf(usage: ReportUsage): number {
+export function totalTokensOf(usage: ReportUsage): number {
   return (
     usage.input_tokens +
     (usage.cache_creation_input_tokens ?? 0) +

@@ -26,9 +26,9 @@ import type { MaybePromise } from '../journal/storage.ts'
 import { StorageError } from '../journal/storage.ts'
 import type { Phase } from '../machines/agent/accepts.ts'
 import { accepts, phaseOf } from '../machines/agent/accepts.ts'
-import type { AgentEventOf, EventDraft, Fault, Recorded } from '../machines/agent/events.ts'
+import type { AgentEvent, AgentEventOf, EventDraft, Fault, Recorded } from '../machines/agent/events.ts'
 import type { AgentState } from '../machines/agent/fold.ts'
-import { foldAgent, isActive } from '../machines/agent/fold.ts'
+import { foldAgent, isActive, isBetweenRuns } from '../machines/agent/fold.ts'
 import type { PromptContent, ToolUseBlock } from '../machines/agent/messages.ts'
 import { isToolUse } from '../machines/agent/messages.ts'
 import type { AgentId, CallId } from '../machines/ids.ts'
@@ -99,7 +99,7 @@ export class Agent implements MailboxOwner {
   readonly toldLists: ToldLists = new Map()
   /** What it remembers; undefined without a memory, and before it is equipped. */
   memory: ProjectMemory | undefined
-  lastActivity: string | undefined
+  #activities: readonly string[] = []
 
   #birth: AgentEventOf<'agent.spawned'> | undefined
   #actor: RunActor | undefined
@@ -123,6 +123,9 @@ export class Agent implements MailboxOwner {
   #request: { readonly model: string; readonly projection: RequestMessages } | undefined
   #apiDurationMs = 0
   #late = 0
+  /** Who waits for something to tell it, and who waits for it to leave the foreground. */
+  #newsWaiters: (() => void)[] = []
+  #placementWaiters: (() => void)[] = []
   #waiters: { readonly resolve: (ended: EndedRun) => void; readonly reject: (error: unknown) => void }[] = []
   #isStarted = false
   /** Why it goes on no more: its log cannot be written, its machine has failed, or the engine lets go of it. */
@@ -267,6 +270,16 @@ export class Agent implements MailboxOwner {
     return this.#todos
   }
 
+  /** What it did last, in words: tools and their subjects, oldest first, five at most. */
+  get activities(): readonly string[] {
+    return this.#activities
+  }
+
+  /** Notes what it does now. */
+  noteActivity(activity: string): void {
+    this.#activities = [...this.#activities.slice(-4), activity]
+  }
+
   /** A name for the hooks of one moment, unique in its log. */
   nextHook(): string {
     this.#hooksNamed = Math.max(this.#hooksNamed, this.#digest.hookCount) + 1
@@ -301,6 +314,11 @@ export class Agent implements MailboxOwner {
     return this.#mailbox.post(...drafts)
   }
 
+  /** The same with events that are asked for when their turn has come, behind everything that was posted before. */
+  postLate(drafts: () => readonly EventDraft[]): Promise<Posted> {
+    return this.#mailbox.postLate(drafts)
+  }
+
   /** The end of the run that is on, or of the last one. Rejects when the engine cannot go on with it. */
   ended(): Promise<EndedRun> {
     const { ended } = this.#digest
@@ -313,6 +331,36 @@ export class Agent implements MailboxOwner {
     // Who asks after it was stopped would wait for ever.
     if (this.#stopped !== undefined) return Promise.reject(this.#stopped)
     return new Promise((resolve, reject) => this.#waiters.push({ resolve, reject }))
+  }
+
+  /** Whether nobody waits for its run. */
+  get isInBackground(): boolean {
+    const value = this.#actor?.snapshot.value
+    if (typeof value === 'object' && 'running' in value) return value.running.placement === 'backgrounded'
+    return this.#digest.isInBackground
+  }
+
+  /** Where its progress and its report are written for others; undefined while somebody waits for it. */
+  get outputFile(): string | undefined {
+    return this.isInBackground ? this.session.outputFileOf(this.id) : undefined
+  }
+
+  /** Resolves when its run is in the background, at once when it is there already. */
+  leftForeground(): Promise<void> {
+    if (this.isInBackground) return Promise.resolve()
+    return new Promise((resolve) => this.#placementWaiters.push(resolve))
+  }
+
+  /** Resolves with the next thing that it may have to be told. */
+  nextNews(): Promise<void> {
+    return new Promise((resolve) => this.#newsWaiters.push(resolve))
+  }
+
+  /** There may be something to tell it. */
+  noteNews(): void {
+    const waiters = this.#newsWaiters
+    this.#newsWaiters = []
+    for (const wake of waiters) wake()
   }
 
   /** A delta of a reply: shown, never stored. */
@@ -394,15 +442,28 @@ export class Agent implements MailboxOwner {
     return `agent:${this.definition?.source ?? 'unknown'}:${this.birth.plan.agentType}`
   }
 
-  /** Ends the run that is on. Resolves when it has ended; at once when none is on. */
-  async kill(by: string, reason?: string): Promise<void> {
+  /**
+   * Ends the run that is on, and its agents in the background with it unless they are spared. Resolves when it has
+   * ended; at once when none is on.
+   */
+  async kill(by: string, reason?: string, spares?: 'background'): Promise<void> {
     if (!this.isRunning) return
     // One that was read back and waits for its parent: it ends by its own effects, as any other.
     this.restart()
     const ended = this.nextEnd()
     ended.catch(() => {})
-    await this.post({ type: 'kill.requested', by, ...(reason !== undefined && { reason }) })
+    await this.post({
+      type: 'kill.requested',
+      by,
+      ...(reason !== undefined && { reason }),
+      ...(spares !== undefined && { spares }),
+    })
     await ended
+  }
+
+  /** Whether anything can still happen to it. */
+  get isOpen(): boolean {
+    return this.#stopped === undefined && this.#mailbox.isOpen
   }
 
   /** Takes no more events; a run that is on is recorded as suspended first. */
@@ -503,6 +564,7 @@ export class Agent implements MailboxOwner {
       const next = RunActor.begin(this.#core.machine(), input, this.#onActorError, this.#inspector())
       return this.#keep(draft, next, next)
     }
+    if (isBetweenRuns(actor?.stagedSnapshot, draft)) return this.#keep(draft, actor, undefined)
     if (actor === undefined || !accepts(actor.stagedSnapshot, draft)) return 'late'
     try {
       return this.#keep(draft, actor, actor)
@@ -553,12 +615,35 @@ export class Agent implements MailboxOwner {
       this.#actor?.start()
     }
     this.#take(step)
-    if (event.type !== 'agent.spawned') this.#actor?.apply(event)
+    if (event.type !== 'agent.spawned' && !isBetweenRuns(this.#actor?.snapshot, event)) this.#actor?.apply(event)
     this.#emitFact(recorded)
     this.#showPhase()
+    this.#wakeWaiters(event)
     if (event.type === 'agent.ended') this.#onEnd(event)
     // Behind the last of a batch, log and agent are at one.
     if (this.#staged.length === 0) this.#snapshotIfDue(false)
+  }
+
+  #wakeWaiters(event: AgentEvent): void {
+    switch (event.type) {
+      case 'message.accepted':
+      case 'child.launched':
+        return this.noteNews()
+      case 'message.added':
+      case 'run.started':
+        for (const key of event.tells ?? []) this.session.ends.forget(key)
+        return
+      case 'call.ended':
+        if (event.delivered !== undefined) this.session.ends.forget(event.delivered)
+        return
+      case 'agent.backgrounded': {
+        const waiters = this.#placementWaiters
+        this.#placementWaiters = []
+        for (const wake of waiters) wake()
+        return
+      }
+      default:
+    }
   }
 
   halt(error: unknown): void {
@@ -644,7 +729,7 @@ export class Agent implements MailboxOwner {
     const waiters = this.#waiters
     this.#waiters = []
     for (const { resolve } of waiters) resolve(end)
-    this.session.onEnd(this)
+    this.session.onEnd(this, end)
   }
 
   #rejectWaiters(error: unknown): void {

@@ -212,6 +212,8 @@ export interface AgentView {
   readonly parentAgentId: AgentId | undefined
   readonly depth: number
   readonly phase: Phase | 'idle' | 'suspended'
+  /** Nobody waits for its run. */
+  readonly isInBackground: boolean
   readonly turns: number
   readonly toolUses: number
   readonly totalUsage: Usage
@@ -220,6 +222,11 @@ export interface AgentView {
 }
 
 export interface RunOptions {
+  /**
+   * The run ends with the model's last word, although agents in the background run on; each end then starts the next run
+   * of the root. Default: it waits for them, so that nothing is left when it is done.
+   */
+  readonly leavesChildren?: boolean
   /** Continue this session; a UUID that does not exist yet starts one under that id. */
   readonly sessionId?: string
   /** Model replies this run may take. */
@@ -274,6 +281,16 @@ export interface Engine extends AsyncDisposable {
   branch(source: string, options?: BranchOptions): Run
   /** Ends an agent's run and those of its descendants. Resolves when it has ended; at once when it already had. */
   kill(agentId: string, reason?: string): Promise<void>
+  /**
+   * Ends the run of a session's root and the agents that it waits for; its agents in the background go on. Resolves
+   * when it has ended.
+   */
+  interrupt(sessionId: string, reason?: string): Promise<void>
+  /**
+   * Moves a running child to the background: its parent's call returns at once, nothing of its turn is lost, and the
+   * parent is told of its end. False when it is the root, has ended, or is there already.
+   */
+  background(agentId: string): Promise<boolean>
   /** Calls that wait for an answer, oldest first. */
   readonly approvals: readonly ApprovalRequest[]
   /**

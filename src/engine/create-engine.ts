@@ -22,6 +22,10 @@ import { newSessionId, systemIds } from '../effects/ids.ts'
 import { createProviderGate } from '../effects/model/gate.ts'
 import { withRetries } from '../effects/model/retrying.ts'
 import { createLocalProcessRunner } from '../effects/process/local-process-runner.ts'
+import { listAgentsTool } from '../effects/tools/agents/list-agents.ts'
+import { sendMessageTool } from '../effects/tools/agents/send-message.ts'
+import { taskOutputTool } from '../effects/tools/agents/task-output.ts'
+import { taskStopTool } from '../effects/tools/agents/task-stop.ts'
 import { skillTool } from '../effects/tools/skill.ts'
 import type { Tool } from '../effects/tools/tool.ts'
 import { createToolTable, standardTools } from '../effects/tools/tool-table.ts'
@@ -50,6 +54,7 @@ import { Approvals } from './approvals.ts'
 import { branchBirth, GO_ON_FROM_HERE, shareForBranch } from './branch.ts'
 import type { EngineCore } from './core.ts'
 import { effectLogic } from './effect-logic.ts'
+import { awaitNews } from './effects/await-news.ts'
 import { checkReport } from './effects/check-report.ts'
 import { drain } from './effects/drain.ts'
 import { prepare } from './effects/prepare.ts'
@@ -131,7 +136,8 @@ class LocalEngine implements Engine {
     return this.#begin(options, async (session) => {
       const { root } = session
       const birth = root.isBorn ? undefined : rootBirth(this.#core, root.id)
-      await session.startRun(root, prompt, birth, { maxTurns: options.maxTurns })
+      const { maxTurns, leavesChildren } = options
+      await session.startRun(root, prompt, birth, { maxTurns, leavesChildren })
       return root
     })
   }
@@ -165,19 +171,29 @@ class LocalEngine implements Engine {
     if (!this.#sessions.has(id) && !(await sessionExists(this.#core, id))) throw noSuchSession(this.#core, id)
     const session = await this.#open(id, options)
     const { root } = session
+    session.goOn()
     if (!root.isRunning) return undefined
     root.restart()
     return this.#hand(id, Promise.resolve(root), root.ended())
   }
 
   async kill(agentId: string, reason?: string): Promise<void> {
-    const parsed = AgentIdSchema.safeParse(agentId)
-    if (!parsed.success)
-      throw new EngineError('bad-agent-id', `"${agentId}" is no agent id: "a" and 16 hexadecimal digits`)
-    const known = this.#core.agents.get(parsed.data)
+    const id = parseAgentId(agentId)
+    const known = this.#core.agents.get(id)
     // While its session is being brought back nothing but that writes its log.
     if (known !== undefined) await this.#sessions.get(known.session.id)?.catch(() => {})
-    await this.#core.agents.get(parsed.data)?.kill('user', reason)
+    await this.#core.agents.get(id)?.kill('user', reason)
+  }
+
+  async interrupt(sessionId: string, reason?: string): Promise<void> {
+    const session = await this.#sessions.get(parseSessionId(sessionId))
+    await session?.root.kill('user', reason, 'background')
+  }
+
+  async background(agentId: string): Promise<boolean> {
+    const agent = this.#core.agents.get(parseAgentId(agentId))
+    if (agent?.parent === undefined || !agent.isRunning) return false
+    return (await agent.post({ type: 'agent.backgrounded', by: 'user' })) === 'taken'
   }
 
   async close(): Promise<void> {
@@ -230,7 +246,9 @@ class LocalEngine implements Engine {
         `session ${id} has an unfinished run; resume it first, its answer comes before the next question`,
       )
     }
-    return start(session)
+    const agent = await start(session)
+    session.goOn()
+    return agent
   }
 
   #open(id: SessionId, options: ResumeOptions): Promise<Session> {
@@ -248,6 +266,12 @@ class LocalEngine implements Engine {
     opening.catch(() => this.#sessions.delete(id))
     return opening
   }
+}
+
+function parseAgentId(agentId: string): AgentId {
+  const parsed = AgentIdSchema.safeParse(agentId)
+  if (parsed.success) return parsed.data
+  throw new EngineError('bad-agent-id', `"${agentId}" is no agent id: "a" and 16 hexadecimal digits`)
 }
 
 /** A birth with the definition that it is of, stored. */
@@ -322,6 +346,7 @@ function createCore(options: EngineOptions, emit: (event: EngineEvent) => void):
       requestModel: effectLogic('requestModel', agents, requestModel(core)),
       runCall: effectLogic('runCall', agents, runCall(core)),
       checkReport: effectLogic('checkReport', agents, checkReport(core)),
+      awaitNews: effectLogic('awaitNews', agents, awaitNews(core)),
       drain: effectLogic('drain', agents, drain(core)),
       stopHooks: effectLogic('stopHooks', agents, stopHooks(core)),
     },
@@ -333,11 +358,15 @@ function createCore(options: EngineOptions, emit: (event: EngineEvent) => void):
 const offeredTools = (): readonly Tool[] =>
   standardTools().filter(({ name }) => name !== 'ExitPlanMode' && name !== 'AskUserQuestion')
 
+/** The tools that speak of other agents. */
+const AGENT_TOOLS: readonly Tool[] = [taskOutputTool, taskStopTool, listAgentsTool, sendMessageTool]
+
 /** The tools of all agents, before their pools choose. */
 function toolsOf({ tools = offeredTools(), project, features: asked }: EngineOptions): readonly Tool[] {
   const { features } = readFeatures(process.env, asked)
   return [
     ...tools,
+    ...(features.background ? AGENT_TOOLS : []),
     ...(project === undefined ? [] : [skillTool(() => project.skills)]),
     delegationTool(agentToolMoment(features)),
   ]

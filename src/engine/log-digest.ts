@@ -24,8 +24,10 @@ import {
   CallStarted,
   HookProcessStarted,
   HookResult,
+  MessageAccepted,
   PermissionGranted,
   ProcessStarted,
+  RunKey,
   SeenFile,
   ServerStarted,
 } from '../machines/agent/events.ts'
@@ -101,6 +103,14 @@ const DigestValueSchema = z.strictObject({
   servers: z.array(ServerStarted).optional(),
   /** What the conversation was last told of things that change, by what they are about. */
   told: z.record(z.string(), BlobHash).optional(),
+  /** Runs in the background whose ends this agent is owed. */
+  owed: z.array(RunKey).optional(),
+  /** Messages that are not in the conversation yet. */
+  mail: z.array(MessageAccepted).optional(),
+  /** The last message of each sender. */
+  lastMessages: z.record(z.string(), z.string()).optional(),
+  /** Nobody waits for the run that is on, or was last. */
+  isInBackground: z.literal(true).optional(),
 })
 
 /** A digest as JSON can hold it. */
@@ -152,6 +162,10 @@ export class LogDigest {
   #kept: string | undefined
   #grants: readonly AgentEventOf<'permission.granted'>[] = []
   #servers: readonly AgentEventOf<'server.started'>[] = []
+  #owed: readonly RunKey[] = []
+  #mail: readonly AgentEventOf<'message.accepted'>[] = []
+  #lastMessages: Readonly<Record<string, string>> = {}
+  #isInBackground = false
 
   /** The digest that {@link value} was taken of. */
   static from(value: DigestValue, replies: ReadReplies): LogDigest {
@@ -183,6 +197,10 @@ export class LogDigest {
     digest.#stopReason = value.stopReason
     digest.#told = value.told ?? {}
     digest.#servers = value.servers ?? []
+    digest.#owed = value.owed ?? []
+    digest.#mail = value.mail ?? []
+    digest.#lastMessages = value.lastMessages ?? {}
+    digest.#isInBackground = value.isInBackground === true
     return digest
   }
 
@@ -202,6 +220,11 @@ export class LogDigest {
         this.#report = undefined
         this.#hooks.clear()
         this.#kept = undefined
+        this.#isInBackground = event.background === true
+        this.#takeNews(event)
+        break
+      case 'agent.backgrounded':
+        this.#isInBackground = true
         break
       case 'stop.blocked':
         if (event.keepsReport === true) this.#kept ??= this.reportText
@@ -238,6 +261,17 @@ export class LogDigest {
         break
       case 'message.added':
         if (event.state !== undefined) this.#told = { ...this.#told, [event.about]: event.state }
+        this.#takeNews(event)
+        break
+      case 'child.launched':
+        this.#owed = [...this.#owed, event.child]
+        break
+      case 'child.released':
+        this.#settle([event.child])
+        break
+      case 'message.accepted':
+        this.#mail = [...this.#mail, event]
+        this.#noteSender(event.messageId)
         break
       default:
     }
@@ -262,6 +296,27 @@ export class LogDigest {
     }
   }
 
+  /** What a line of the conversation tells of others. */
+  #takeNews({ tells, injects }: AgentEventOf<'run.started' | 'message.added'>): void {
+    if (tells !== undefined) {
+      this.#settle(tells)
+      for (const { modelUsage } of tells)
+        if (modelUsage !== undefined) this.#modelUsage = addModelUsage(this.#modelUsage, modelUsage)
+    }
+    if (injects === undefined) return
+    this.#mail = this.#mail.filter(({ messageId }) => !injects.includes(messageId))
+    for (const messageId of injects) this.#noteSender(messageId)
+  }
+
+  #settle(told: readonly RunKey[]): void {
+    if (this.#owed.length === 0) return
+    this.#owed = this.#owed.filter((key) => !told.some((other) => isSameRun(key, other)))
+  }
+
+  #noteSender(messageId: string): void {
+    this.#lastMessages = { ...this.#lastMessages, [senderOf(messageId)]: messageId }
+  }
+
   #pushReply(event: Reply, { from, to }: Span): void {
     const placed: Placed = { place: { from, to, seq: event.seq, run: this.#run }, event }
     this.#lastReply = placed
@@ -278,7 +333,8 @@ export class LogDigest {
     }
     if (event.delivered !== undefined) {
       this.#modelUsage = addModelUsage(this.#modelUsage, modelUsageOf(event.toolUseResult))
-    } else if (child !== undefined) {
+      this.#settle([event.delivered])
+    } else if (child !== undefined && !this.#owed.some(({ agentId }) => agentId === child.agentId)) {
       this.#leftChildren = [...this.#leftChildren, child.agentId]
     }
     if (event.outcome === 'denied' && this.#agentId !== undefined) {
@@ -394,6 +450,26 @@ export class LogDigest {
     return this.#told[about]
   }
 
+  /** Runs in the background whose ends it has not been told, oldest first. */
+  get owed(): readonly RunKey[] {
+    return this.#owed
+  }
+
+  /** Whether nobody waits for the run that is on, or was last. */
+  get isInBackground(): boolean {
+    return this.#isInBackground
+  }
+
+  /** Messages of other agents that are not in the conversation yet, oldest first. */
+  get mail(): readonly AgentEventOf<'message.accepted'>[] {
+    return this.#mail
+  }
+
+  /** Whether it has got this message already. Asked only of a sender's last one. */
+  hasMessage(messageId: string): boolean {
+    return this.#lastMessages[senderOf(messageId)] === messageId
+  }
+
   /** Why the model stopped last. */
   get stopReason(): string | undefined {
     return this.#stopReason
@@ -403,6 +479,10 @@ export class LogDigest {
   value(): DigestValue {
     const { before, since, last } = this.#clock
     return {
+      ...(this.#owed.length > 0 && { owed: [...this.#owed] }),
+      ...(this.#mail.length > 0 && { mail: [...this.#mail] }),
+      ...(Object.keys(this.#lastMessages).length > 0 && { lastMessages: this.#lastMessages }),
+      ...(this.#isInBackground && { isInBackground: true as const }),
       ...(this.#agentId !== undefined && { agentId: this.#agentId }),
       calls: this.ledger.open.map(({ started, processes }) => ({ started, processes: [...processes] })),
       ...(this.ledger.approvals.length > 0 && {
@@ -435,3 +515,9 @@ export class LogDigest {
     }
   }
 }
+
+/** Whether two keys name the same run of the same agent. */
+export const isSameRun = (a: RunKey, b: RunKey): boolean => a.agentId === b.agentId && a.run === b.run
+
+/** The agent that a message is from: its id is a key, `<agent>:<call>`. */
+const senderOf = (messageId: string): string => messageId.slice(0, messageId.indexOf(':'))

@@ -61,12 +61,21 @@ export class Mailbox {
     return this.#enqueue(() => drafts, false)
   }
 
+  /** The same with events that are asked for when everything before is durable or staged; it may be none. */
+  postLate(drafts: () => readonly EventDraft[]): Promise<Posted> {
+    return this.#enqueue(drafts, false)
+  }
+
   /**
    * Posts the last events that this mailbox takes: whatever comes behind them is late. `last` is asked for them when
    * everything before is durable or staged, and may give none.
    */
   closeWith(last: () => readonly EventDraft[]): Promise<Posted> {
     return this.#enqueue(last, true)
+  }
+
+  get isOpen(): boolean {
+    return this.#closed === 'open'
   }
 
   /** Takes no more events. */

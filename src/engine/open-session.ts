@@ -19,6 +19,7 @@ import { EngineError, messageOf } from './errors.ts'
 import { newLosses } from './log-losses.ts'
 import type { ReadAgent } from './read-agent.ts'
 import { restorePrepared } from './restore-prepared.ts'
+import { reviveAgent } from './revive.ts'
 import { Session } from './session.ts'
 
 /** An agent read back from its log; nothing of it runs yet. */
@@ -31,9 +32,10 @@ interface Loaded {
 /**
  * What becomes of an agent that is read back. `attached`: it goes on; the call that started it waits for it, or it is
  * the root. `ending`: its parent is at its own end, brings it to one and delivers that. `orphan`: its call has another
- * result than its end; nobody waits for it any more, so it is ended at once.
+ * result than its end; nobody waits for it any more, so it is ended at once. `background`: it goes on, and whoever is
+ * owed its end is told.
  */
-type Fate = 'attached' | 'ending' | 'orphan'
+type Fate = 'attached' | 'background' | 'ending' | 'orphan'
 
 /** Opens a session under its lock: reads it back if it is on disk, else prepares an empty one. */
 export async function openSession(
@@ -76,11 +78,14 @@ async function bringBack(core: EngineCore, session: Session, options: ResumeOpti
     const changed = fate === 'orphan' ? [] : await session.definitions.recall(agent.birth.plan)
     if (!unfinished.includes(loaded)) continue
     // Who only comes to its end asks no model any more.
-    const differences = fate === 'attached' ? [...changed, ...(await restorePrepared(core, agent))] : []
+    const differences = goesOn(fate) ? [...changed, ...(await restorePrepared(core, agent))] : []
     await agent.amend(read.state, resumption(loaded, survivors, differences))
   }
   await Promise.all(tree.filter(({ fate }) => fate === 'orphan').map(({ agent }) => endOrphan(core, agent)))
 }
+
+const goesOn = (fate: Fate): fate is 'attached' | 'background' =>
+  fate === 'attached' || fate === 'background'
 
 interface Reading {
   readonly core: EngineCore
@@ -120,7 +125,11 @@ async function load(
   }
   refuseStranger(session, birth.agentId, path, parent)
   refuseOtherProject(core, birth.plan.cwd, path)
-  const agent = session.adopt(new Agent(core, session, birth.agentId, parent, path, snapshots))
+  // Who is owed an end need not be who started the agent.
+  const starter = birth.parent?.agentId
+  const isOther = parent !== undefined && starter !== undefined && starter !== parent.id
+  const above = isOther ? await reviveAgent(core, session, starter) : parent
+  const agent = session.adopt(new Agent(core, session, birth.agentId, above, path, snapshots))
   agent.restore(read)
   return { agent, read, fate }
 }
@@ -155,7 +164,7 @@ async function loadChildren(reading: Reading, parent: Loaded): Promise<Loaded[]>
     if (!(await core.storage.exists(path))) continue
     const child = await load(reading, id, path, parent.agent, fate)
     if (child === undefined) continue
-    if (fate === 'orphan' && !isActive(child.read.state.run)) {
+    if ((fate === 'orphan' || fate === 'background') && !isActive(child.read.state.run)) {
       session.forget(child.agent.id)
       continue
     }
@@ -166,16 +175,22 @@ async function loadChildren(reading: Reading, parent: Loaded): Promise<Loaded[]>
 
 /** Children of calls without a result, and children of calls whose result is not the child's end. */
 function childrenToOpen(parent: Loaded): { readonly id: AgentId; readonly fate: Fate }[] {
-  const { ledger, leftChildren } = parent.agent.digest
+  const { ledger, leftChildren, owed } = parent.agent.digest
   // The calls of a run that is at its end are not started again, and over a gap a run may not know a call at all.
   const held: Fate =
-    parent.fate === 'attached' && phaseOfLoaded(parent.agent) !== 'draining' ? 'attached' : 'ending'
+    goesOn(parent.fate) && phaseOfLoaded(parent.agent) !== 'draining' ? 'attached' : 'ending'
   const open = new Set(parent.agent.run?.snapshot.context.calls.map(({ callId }) => callId))
+  const waitedFor = ledger.open.flatMap(({ started: { callId, child } }) =>
+    child === undefined ? [] : [{ id: child.agentId, fate: open.has(callId) ? held : ('orphan' as const) }],
+  )
+  const isWaitedFor = (id: AgentId): boolean => waitedFor.some((other) => other.id === id)
+  const inBackground = [...new Set(owed.map(({ agentId }) => agentId))].filter((id) => !isWaitedFor(id))
   return [
-    ...ledger.open.flatMap(({ started: { callId, child } }) =>
-      child === undefined ? [] : [{ id: child.agentId, fate: open.has(callId) ? held : ('orphan' as const) }],
-    ),
-    ...leftChildren.map((id) => ({ id, fate: 'orphan' as const })),
+    ...waitedFor,
+    ...inBackground.map((id) => ({ id, fate: 'background' as const })),
+    ...leftChildren
+      .filter((id) => !inBackground.includes(id))
+      .map((id) => ({ id, fate: 'orphan' as const })),
   ]
 }
 
@@ -223,7 +238,7 @@ function resumption(
       ...(differences.length > 0 && { differences: [...differences] }),
     },
   ]
-  if (fate !== 'attached' && ACCEPTED['kill.requested'].includes(phaseOfLoaded(agent))) {
+  if (!goesOn(fate) && ACCEPTED['kill.requested'].includes(phaseOfLoaded(agent))) {
     drafts.push({ type: 'kill.requested', by: 'engine', reason: REASONS[fate] })
   }
   return drafts

@@ -22,15 +22,19 @@ import type { AgentEventOf, Origin, SpawnPlan } from '../machines/agent/events.t
 import { MACHINE_VERSION } from '../machines/agent/events.ts'
 import type { PromptContent } from '../machines/agent/messages.ts'
 import type { AgentId, BlobHash, CallId, SessionId } from '../machines/ids.ts'
-import type { Prepared } from './agent.ts'
+import type { EndedRun, Prepared } from './agent.ts'
 import { Agent } from './agent.ts'
 import type { EngineCore } from './core.ts'
+import { SessionEnds } from './ends.ts'
 import type { EngineDiagnosticCode } from './errors.ts'
 import { EngineClosedError, EngineError, messageOf } from './errors.ts'
+import { isSameRun } from './log-digest.ts'
+import type { Posted } from './mailbox.ts'
 import { render } from './render.ts'
 import { SessionDefinitions } from './session-definitions.ts'
 import { openSessionMcp } from './session-mcp.ts'
 import { VERSION } from './version.ts'
+import { wake } from './wake.ts'
 
 /** What a run is asked with, and the names of its blobs. */
 export interface PreparedBlobs {
@@ -46,15 +50,28 @@ export interface SpawnCall {
   readonly prompt: string
 }
 
+/** How a run begins, besides its prompt. */
+export interface StartOptions extends Partial<Pick<AgentEventOf<'run.started'>, 'tells' | 'injects'>> {
+  readonly maxTurns?: number | undefined
+  readonly from?: Agent | 'engine' | undefined
+  /** Nobody waits for it. */
+  readonly background?: boolean | undefined
+  /** It does not wait for its agents in the background. */
+  readonly leavesChildren?: boolean | undefined
+}
+
 export class Session {
   readonly id: SessionId
   readonly paths: SessionPaths
   readonly version = VERSION
   readonly blobs: BlobStore
   readonly definitions: SessionDefinitions
+  /** Ends of runs in the background that somebody is owed. */
+  readonly ends: SessionEnds
   readonly #core: EngineCore
   readonly #lock: SessionLock
   readonly #live = new Map<AgentId, Agent>()
+  readonly #turns = new Map<AgentId, Promise<void>>()
   readonly #pending = new Set<Promise<unknown>>()
   readonly #prepared = new Map<string, PreparedBlobs>()
   #root: Agent | undefined
@@ -71,6 +88,7 @@ export class Session {
     this.paths = paths
     this.#lock = lock
     this.blobs = createBlobStore(core.storage, paths)
+    this.ends = new SessionEnds(core, this)
     this.definitions = new SessionDefinitions(this.blobs, core.cwd, () => core.definitions)
   }
 
@@ -116,17 +134,9 @@ export class Session {
     agent: Agent,
     content: PromptContent,
     birth: AgentEventOf<'agent.spawned'> | undefined,
-    options: { readonly maxTurns?: number | undefined; readonly from?: Agent | 'engine' | undefined } = {},
+    options: StartOptions = {},
   ): Promise<void> {
-    const started: AgentEventOf<'run.started'> = {
-      type: 'run.started',
-      run: (birth?.base?.run ?? agent.runNumber) + 1,
-      machine: MACHINE_VERSION,
-      content,
-      origin: originOf(options.from),
-      ...(options.maxTurns !== undefined && { maxTurns: options.maxTurns }),
-    }
-    const posted = await (birth === undefined ? agent.post(started) : agent.post(birth, started))
+    const posted = await this.tryStartRun(agent, content, birth, options)
     if (posted === 'late') {
       // A closed mailbox takes nothing either; then no run is on.
       if (!agent.isRunning) throw new EngineClosedError(this.id)
@@ -135,6 +145,65 @@ export class Session {
         `agent ${agent.id} of session ${this.id} is still running; wait for its run to end, or kill it first`,
       )
     }
+  }
+
+  /** The same; `late` when a run is on, or the session is closing. */
+  tryStartRun(
+    agent: Agent,
+    content: PromptContent,
+    birth: AgentEventOf<'agent.spawned'> | undefined,
+    { maxTurns, from, background, leavesChildren, tells = [], injects = [] }: StartOptions,
+  ): Promise<Posted> {
+    return agent.postLate(() => {
+      // Another line may have told some of it meanwhile: then this is not what there is to say any more.
+      const { owed: untold } = agent.digest
+      if (!tells.every((key) => untold.some((other) => isSameRun(key, other)))) return []
+      const owed = untold.filter((key) => !tells.some((other) => isSameRun(key, other)))
+      const started: AgentEventOf<'run.started'> = {
+        type: 'run.started',
+        run: (birth?.base?.run ?? agent.runNumber) + 1,
+        machine: MACHINE_VERSION,
+        content,
+        origin: originOf(from),
+        ...(maxTurns !== undefined && { maxTurns }),
+        ...(background === true && { background }),
+        ...(leavesChildren === true && { leavesChildren }),
+        ...(owed.length > 0 && { owed: [...owed] }),
+        ...(tells.length > 0 && { tells }),
+        ...(injects.length > 0 && { injects }),
+      }
+      return birth === undefined ? [started] : [birth, started]
+    })
+  }
+
+  /**
+   * Starts the next run of an agent that has ended, on a message of another: in the background, or as a root's own. It
+   * takes its place in the session again.
+   */
+  async startAgain(agent: Agent, content: string, sender: Agent, messageId: string): Promise<Posted> {
+    if (!this.#live.has(agent.id)) this.adopt(agent)
+    return this.tryStartRun(agent, content, undefined, {
+      from: sender,
+      injects: [messageId],
+      ...(agent.parent === undefined
+        ? { leavesChildren: true }
+        : { background: true, maxTurns: agent.birth.plan.maxTurns?.value }),
+    })
+  }
+
+  /** Runs `work` when everything of that agent that was asked for before is done: two must not read one log back. */
+  inTurn<T>(id: AgentId, work: () => Promise<T>): Promise<T> {
+    const before = this.#turns.get(id) ?? Promise.resolve()
+    const result = before.then(work)
+    const settled = result.then(
+      () => {},
+      () => {},
+    )
+    this.#turns.set(id, settled)
+    void settled.then(() => {
+      if (this.#turns.get(id) === settled) this.#turns.delete(id)
+    })
+    return result
   }
 
   // ── children ─────────────────────────────────────────────────────────────────────────────────────────
@@ -216,6 +285,7 @@ export class Session {
     await this.startRun(child, call.prompt, child.isBorn ? undefined : birth, {
       maxTurns: plan.maxTurns?.value,
       from: parent,
+      background: plan.background?.value,
     })
     this.#describe(birth)
     return child
@@ -326,8 +396,46 @@ export class Session {
   // ── endings ──────────────────────────────────────────────────────────────────────────────────────────
 
   /** An agent's run has ended: a child is let go, the root stays for its next run. */
-  onEnd(agent: Agent): void {
-    if (agent.parent !== undefined) this.forget(agent.id)
+  onEnd(agent: Agent, end: EndedRun): void {
+    if (agent.parent === undefined) return
+    this.forget(agent.id)
+    const owner = this.ownerOf(agent, end.ended.run)
+    if (owner === undefined) return
+    this.ends.note(agent, end)
+    owner.noteNews()
+    if (!owner.isRunning) this.closeAfter(wake(this.#core, owner))
+  }
+
+  /** Who is owed the end of a run: the nearest of its ancestors whose log says so. */
+  ownerOf({ id, parent }: Agent, run: number): Agent | undefined {
+    for (let ancestor = parent; ancestor !== undefined; ancestor = ancestor.parent) {
+      if (ancestor.digest.owed.some((key) => isSameRun(key, { agentId: id, run }))) return ancestor
+    }
+    return undefined
+  }
+
+  /** Who can be told of an agent that runs in the background: the nearest of its ancestors that runs, else the root. */
+  hostOf({ parent }: Agent): Agent {
+    let ancestor = parent
+    while (ancestor?.parent !== undefined && !ancestor.isRunning) ancestor = ancestor.parent
+    return ancestor ?? this.root
+  }
+
+  /** The types of the agents between two, from the upper down; undefined when one has started the other. */
+  pathBetween(_upper: Agent, _agentId: AgentId): string | undefined {
+    return undefined
+  }
+
+  /** Lets agents in the background go on that were read back, and wakes a root that was not told of an end. */
+  goOn(): void {
+    for (const agent of this.agents) if (agent.isInBackground) agent.restart()
+    if (!this.root.isRunning && this.root.digest.owed.length > 0)
+      this.closeAfter(wake(this.#core, this.root))
+  }
+
+  /** Where progress and report of an agent in the background are written; undefined where none is. */
+  outputFileOf(_agentId: AgentId): string | undefined {
+    return undefined
   }
 
   /** Suspends every agent and lets go of the lock. Nothing of the session runs any more when it resolves. */

@@ -14,9 +14,10 @@ export function viewOf(agent: Agent): AgentView {
     parentAgentId: agent.parent?.id,
     depth,
     phase: agent.phase$.value,
+    isInBackground: agent.isInBackground,
     turns: context?.turns ?? 0,
     toolUses: context?.toolUses ?? 0,
     totalUsage: totalOf(agent.modelUsage),
-    lastActivity: agent.lastActivity,
+    lastActivity: agent.activities.at(-1),
   }
 }

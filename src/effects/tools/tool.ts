@@ -8,6 +8,7 @@ import type { AgentId, CallId } from '../../machines/ids.ts'
 import type { Clock } from '../clock.ts'
 import type { ProcessRunner } from '../process/process-runner.ts'
 import type { ShellTable } from '../process/shell-table.ts'
+import type { AgentsPort } from './agents/agents-port.ts'
 import type { AskPerson } from './ask-person.ts'
 import type { TodoItem } from './todo-list.ts'
 
@@ -53,6 +54,8 @@ export interface ToolContext {
   readonly shells?: ShellTable
   /** The list that this agent wrote last. Absent: results of TodoWrite do not tell what the list was before. */
   readonly todos?: () => readonly TodoItem[]
+  /** The other agents of the session. Absent: outside an engine. */
+  readonly agents?: AgentsPort
   /** Asks the person, or the lead of a team. Absent: there is nobody who could answer. */
   readonly ask?: AskPerson
   /** Tells the person and the agent of something that is no result: one text, at any time while the call runs. */
@@ -75,6 +78,8 @@ export interface ToolOutput {
   readonly structured?: unknown
   /** Files whose content the agent now knows. */
   readonly files?: readonly SeenFile[]
+  /** The end of another agent's run that this result tells. Counts only where the caller is owed it. */
+  readonly delivered?: { readonly agentId: string; readonly run: number }
 }
 
 /** A tool. Generic in its parsed input. */

@@ -4,17 +4,20 @@
  *   D1  The parent's `call.started` with the child's id and plan is durable before the child's file exists; the
  *       child's birth is durable before its first request.
  *   D2  The result line carries the key (child, run): it is the delivery, and there is no third fact to lose.
- *   D3  The child is in this call's hands: aborting the call kills it, and the call waits for its end.
+ *   D3  The child is in this call's hands: aborting the call kills it, and the call waits for its end. A child in the
+ *       background is in nobody's: the call is over when its parent's log says that the end is owed.
  *   D4  Only a completed child gives a report. A failed or killed one is a tool error.
  */
 import type { AgentInput } from '../../definitions/agent-tool.ts'
+import { launchedText } from '../../definitions/notice.ts'
 import { agentResultContent, agentStructuredResult } from '../../definitions/report.ts'
 import type { SpawnPlan } from '../../definitions/spawn-situation.ts'
-import type { AgentEventOf } from '../../machines/agent/events.ts'
+import type { AgentEventOf, RunKey } from '../../machines/agent/events.ts'
 import type { ToolUseBlock } from '../../machines/agent/messages.ts'
 import type { CallId } from '../../machines/ids.ts'
 import type { Agent, EndedRun } from '../agent.ts'
 import type { EngineCore } from '../core.ts'
+import { isSameRun } from '../log-digest.ts'
 import { loggedPlan } from '../logged-plan.ts'
 import type { Session } from '../session.ts'
 import { ownResult } from '../tree-usage.ts'
@@ -57,13 +60,50 @@ export async function delegate(core: EngineCore, call: Call, input: AgentInput):
       throw new Suspended(`call ${callId} came too late to be started`)
     }
   }
-  agent.lastActivity = `Agent ${child.plan.agentType}: ${child.plan.description}`
+  agent.noteActivity(`Agent ${child.plan.agentType}: ${child.plan.description}`)
   const spawned = await session.spawn(agent, child.agentId, child.plan, {
     callId,
     toolUseId: block.id,
     prompt: input.prompt,
   })
-  return delivered(agent, call, spawned, await endOf(spawned, agent, signal))
+  const end = await endOrBackground(core, spawned, agent, signal)
+  if (end !== 'background') return delivered(agent, call, spawned, end)
+  const run = spawned.runNumber
+  await launch(agent, { agentId: spawned.id, run })
+  return launched(agent, call, spawned)
+}
+
+/** The agent is owed the end of a run in the background from now on. */
+export async function launch(agent: Agent, child: RunKey): Promise<void> {
+  if (agent.digest.owed.some((key) => isSameRun(key, child))) return
+  if ((await agent.post({ type: 'child.launched', child })) === 'late')
+    throw new Suspended(`agent ${agent.id} could not be told of ${child.agentId}`)
+}
+
+/** The result of a call whose child works on in the background. */
+function launched(agent: Agent, { callId, block }: Call, child: Agent): CallEnded {
+  const { plan } = child.birth
+  const { outputFile } = child
+  return {
+    type: 'call.ended',
+    callId,
+    outcome: 'ok',
+    result: {
+      type: 'tool_result',
+      tool_use_id: block.id,
+      content: [{ type: 'text', text: launchedText(child.id, outputFile) }],
+    },
+    toolUseResult: {
+      status: 'async_launched',
+      agentId: child.id,
+      description: plan.description,
+      prompt: promptOf(block.input),
+      ...(outputFile !== undefined && {
+        outputFile,
+        canReadOutputFile: agent.mayUse('Read') || agent.mayUse('Bash'),
+      }),
+    },
+  }
 }
 
 /** Waits for servers that a type cannot do without. What is missing, in words for the model; undefined: nothing. */
@@ -98,7 +138,13 @@ export async function deliverLeftChild(
   return delivered(agent, { callId, block }, child, await child.ended())
 }
 
-async function endOf(child: Agent, parent: Agent, signal: AbortSignal): Promise<EndedRun> {
+/** The end of a child, unless it goes on in the background first: then it is in nobody's hands any more. */
+async function endOrBackground(
+  core: EngineCore,
+  child: Agent,
+  parent: Agent,
+  signal: AbortSignal,
+): Promise<EndedRun | 'background'> {
   const kill = () => {
     child.kill(`agent ${parent.id}`, 'its parent was stopped').catch(() => {
       // The child's log cannot be written: `ended` below rejects with the reason.
@@ -107,11 +153,26 @@ async function endOf(child: Agent, parent: Agent, signal: AbortSignal): Promise<
   child.restart()
   if (signal.aborted) kill()
   signal.addEventListener('abort', kill, { once: true })
+  const cancelTimer = core.features.autoBackground ? backgroundInTime(core, child) : undefined
   try {
-    return await child.ended()
+    const left = child.leftForeground().then(() => 'background' as const)
+    const end = await Promise.race([left, child.ended()])
+    // It was told to stop before it was out of these hands.
+    return end === 'background' && signal.aborted ? await child.ended() : end
   } finally {
+    cancelTimer?.()
     signal.removeEventListener('abort', kill)
   }
+}
+
+/** A child that takes long is moved to the background. Running time counts, whatever the number of restarts. */
+function backgroundInTime({ clock, limits }: EngineCore, child: Agent): () => void {
+  const rest = Math.max(0, limits.autoBackgroundMs - child.elapsedMs)
+  return clock.setTimer(rest, () => {
+    child.post({ type: 'agent.backgrounded', by: 'time' }).catch(() => {
+      // The child's log cannot be written: whoever waits for its end is told.
+    })
+  })
 }
 
 function delivered(

@@ -9,6 +9,7 @@ import type { Reply } from '../../machines/agent/messages.ts'
 import { isToolUse } from '../../machines/agent/messages.ts'
 import type { EngineCore } from '../core.ts'
 import type { Effect } from '../effect-logic.ts'
+import { mayHaveNews, newsFor, newsLine } from '../news.ts'
 import { hasNews, tellListings } from '../tell-listings.ts'
 
 export function requestModel(core: EngineCore): Effect<EffectInput> {
@@ -17,6 +18,10 @@ export function requestModel(core: EngineCore): Effect<EffectInput> {
     if (prepared === undefined) throw new Error('a request was made before the run was prepared')
     await agent.equip(() => signal)
     if (hasNews(core, agent)) await tellListings(core, agent)
+    if (mayHaveNews(agent)) {
+      const news = await newsFor(core, agent)
+      if (news !== undefined) await agent.post(newsLine(news))
+    }
     const model = agent.birth.plan.model.value
     const effort = agent.birth.plan.effort?.value
     const messages = await agent.requestMessages(model)

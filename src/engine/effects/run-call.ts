@@ -16,6 +16,7 @@ import type { CallInput } from '../../machines/agent/machine.ts'
 import type { ToolUseBlock } from '../../machines/agent/messages.ts'
 import type { CallId } from '../../machines/ids.ts'
 import type { Agent } from '../agent.ts'
+import { agentsPort } from '../agents-port.ts'
 import { isDelegation } from '../agent-tool.ts'
 import { approvalFor } from '../approvals.ts'
 import type { EngineCore } from '../core.ts'
@@ -188,7 +189,7 @@ async function runBody(
       hasStarted = true
     }
     signal.throwIfAborted()
-    agent.lastActivity = activityOf(tool, input)
+    agent.noteActivity(activityOf(tool, input))
     // A body that does not heed its signal must not keep its agent for ever.
     const output = await withGrace(tool.run(input, { ...context, intent }), signal, core.clock, BODY_GRACE_MS)
     return await endedResult(call, checkedOutput(tool.name, output), core.limits.toolResultChars)
@@ -237,6 +238,7 @@ function contextOf(
     },
     seen: agent.seen,
     shells: agent.shells,
+    agents: agentsPort(core, agent, signal),
     todos: () => agent.todos,
     mayFetch: (url) => fetchGuard(core, agent)(url),
     notify: (text) => notify(core, agent, text),
@@ -279,6 +281,10 @@ async function endedResult(
 ): Promise<CallEnded> {
   const content = await capContent(output.content, agent.session.blobs, agent.session.paths, maxChars)
   const isError = output.isError === true
+  const { delivered } = output
+  const owed = agent.digest.owed.find(
+    ({ agentId, run }) => agentId === delivered?.agentId && run === delivered.run,
+  )
   return {
     type: 'call.ended',
     callId,
@@ -286,6 +292,7 @@ async function endedResult(
     result: { type: 'tool_result', tool_use_id: block.id, content, ...(isError && { is_error: true }) },
     ...(output.structured !== undefined && { toolUseResult: output.structured }),
     ...(output.files !== undefined && { files: [...output.files] }),
+    ...(owed !== undefined && { delivered: owed }),
   }
 }
 

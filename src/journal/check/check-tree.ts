@@ -30,7 +30,14 @@ interface Place {
 interface Facts {
   birth: (Place & { readonly agentId: AgentId; readonly parent: string | undefined }) | undefined
   readonly started: Map<string, Place>
-  readonly told: (Place & { readonly agentId: string; readonly run: number; readonly isOk: boolean })[]
+  /** Calls that started a child. */
+  readonly calls: Set<string>
+  readonly told: (Place & {
+    readonly agentId: string
+    readonly run: number
+    /** Success or not; undefined where the words of a notice say it. */
+    readonly isOk: boolean | undefined
+  })[]
   readonly ends: Map<number, Place & { readonly status: string }>
 }
 
@@ -41,7 +48,7 @@ export async function checkTree(
 ): Promise<readonly CheckedLog[]> {
   const checked: { readonly check: CheckedLog; readonly facts: Facts }[] = []
   for await (const { path, entries } of logs) {
-    const facts: Facts = { birth: undefined, started: new Map(), told: [], ends: new Map() }
+    const facts: Facts = { birth: undefined, started: new Map(), calls: new Set(), told: [], ends: new Map() }
     const check = await checkLog(entries, { ...options, onEvent: (entry) => note(facts, entry) })
     checked.push({ check: { path, ...check }, facts })
   }
@@ -61,11 +68,22 @@ function note(facts: Facts, { offset, recorded: { seq, at, event } }: EventEntry
       facts.birth = { ...place, agentId: event.agentId, parent: event.parent?.agentId }
       return
     case 'call.started':
-      if (event.child !== undefined) facts.started.set(event.child.agentId, place)
+      if (event.child === undefined) return
+      facts.started.set(event.child.agentId, place)
+      facts.calls.add(event.callId)
       return
     case 'call.ended':
       if (event.delivered !== undefined)
-        facts.told.push({ ...place, ...event.delivered, isOk: event.outcome === 'ok' })
+        facts.told.push({
+          ...place,
+          ...event.delivered,
+          // A call that asked after an end is in order whatever the end was.
+          isOk: facts.calls.has(event.callId) ? event.outcome === 'ok' : undefined,
+        })
+      return
+    case 'message.added':
+    case 'run.started':
+      for (const told of event.tells ?? []) facts.told.push({ ...place, ...told, isOk: undefined })
       return
     case 'agent.ended':
       facts.ends.set(event.run, { ...place, status: event.status })
@@ -104,7 +122,7 @@ function toldViolation({ told }: Facts, logs: Logs): Violation | undefined {
     if (end === undefined) return broken(delivery, 'call.ended', `it tells the end of ${who}, which has none`)
     if (end.at > delivery.at)
       return broken(delivery, 'call.ended', `it tells the end of ${who} before it came`)
-    if ((end.status === 'completed') !== delivery.isOk) {
+    if (delivery.isOk !== undefined && (end.status === 'completed') !== delivery.isOk) {
       return broken(
         delivery,
         'call.ended',

@@ -2,7 +2,7 @@
 import { accepts, phaseOf } from '../../machines/agent/accepts.ts'
 import type { AgentEvent } from '../../machines/agent/events.ts'
 import type { AgentState } from '../../machines/agent/fold.ts'
-import { FoldError, foldAgent } from '../../machines/agent/fold.ts'
+import { FoldError, foldAgent, isBetweenRuns } from '../../machines/agent/fold.ts'
 
 /** The agent after the event, or why it cannot follow. */
 export type Next = { readonly state: AgentState } | { readonly reason: string }
@@ -10,7 +10,8 @@ export type Next = { readonly state: AgentState } | { readonly reason: string }
 /** Folds one event, if the agent takes it. */
 export function nextState(state: AgentState, event: AgentEvent): Next {
   const { run, birth } = state
-  if (event.type !== 'agent.spawned' && event.type !== 'run.started' && run !== undefined) {
+  const isOfRun = event.type !== 'agent.spawned' && event.type !== 'run.started'
+  if (isOfRun && run !== undefined && !isBetweenRuns(run, event)) {
     if (!accepts(run, event) && event.type !== 'agent.ended') return { reason: refusal(state, event) }
     // An end that says something else than its events is the business of the law of ends, which names what differs.
     if (event.type === 'agent.ended' && phaseOf(run) !== 'draining') return { reason: refusal(state, event) }

@@ -6,7 +6,7 @@
  * An end that the parent has been told of has happened, whatever the clocks say.
  */
 import { basename, dirname, join } from 'node:path'
-import type { Recorded } from '../../machines/agent/events.ts'
+import type { Recorded, RunKey } from '../../machines/agent/events.ts'
 import type { AgentId } from '../../machines/ids.ts'
 import type { LogEntry } from '../log-entry.ts'
 import { readEntries } from '../read-entries.ts'
@@ -80,6 +80,9 @@ async function startedBy(
   { path, position }: Replay,
 ): Promise<readonly { readonly agentId: AgentId; readonly told: number | undefined }[]> {
   const children = new Map<AgentId, number | undefined>()
+  const tell = ({ agentId, run }: RunKey): void => {
+    if (children.has(agentId)) children.set(agentId, run)
+  }
   for await (const entry of read(path)) {
     if (entry.kind !== 'event') continue
     const { seq, event } = entry.recorded
@@ -87,9 +90,12 @@ async function startedBy(
     if (event.type === 'call.started' && event.child !== undefined)
       children.set(event.child.agentId, undefined)
     if (event.type === 'call.ended' && event.delivered !== undefined) {
-      const { agentId, run } = event.delivered
-      if (children.has(agentId)) children.set(agentId, run)
+      tell(event.delivered)
     }
+    if (event.type === 'message.added' || event.type === 'run.started') event.tells?.forEach(tell)
+    // What it began again later runs on.
+    if (event.type === 'child.launched' && children.has(event.child.agentId))
+      children.set(event.child.agentId, undefined)
   }
   return [...children].map(([agentId, told]) => ({ agentId, told }))
 }

@@ -15,6 +15,7 @@ export type Phase =
   | 'requesting'
   | 'acting'
   | 'checking'
+  | 'waiting'
   | 'draining'
   | 'stopping'
   | 'completed'
@@ -29,6 +30,7 @@ const LIVE = [
   'requesting',
   'acting',
   'checking',
+  'waiting',
   'draining',
   'stopping',
 ] as const
@@ -45,13 +47,25 @@ export const ACCEPTED: Readonly<Record<RunEventType, readonly Phase[]>> = {
   'call.ended': ['acting', 'draining', 'stopping'],
   'run.drained': ['draining'],
   'stop.blocked': ['stopping'],
-  'kill.requested': ['awaitingPrompt', 'preparing', 'requesting', 'acting', 'checking', 'stopping'],
+  'kill.requested': [
+    'awaitingPrompt',
+    'preparing',
+    'requesting',
+    'acting',
+    'checking',
+    'waiting',
+    'stopping',
+  ],
   'report.accepted': ['checking'],
   'report.rejected': ['checking'],
   'agent.faulted': LIVE,
-  'agent.backgrounded': ['requesting', 'acting', 'checking'],
+  'agent.backgrounded': ['requesting', 'acting', 'checking', 'waiting'],
   'agent.ended': ['draining', 'stopping'],
   'message.added': LIVE,
+  // Before it settles: whoever comes later starts the next run.
+  'message.accepted': ['awaitingPrompt', 'preparing', 'requesting', 'acting', 'checking', 'waiting'],
+  'child.launched': LIVE,
+  'child.released': LIVE,
   'agent.diagnosed': LIVE,
   'permission.granted': LIVE,
   'servers.requested': LIVE,

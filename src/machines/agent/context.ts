@@ -4,7 +4,7 @@
  */
 import type { AgentId } from '../ids.ts'
 import type { OpenCall } from './calls.ts'
-import type { AgentEventOf, CallRequest, EndStatus, Outcome } from './events.ts'
+import type { AgentEventOf, CallRequest, EndStatus, Outcome, RunKey } from './events.ts'
 import type { Usage } from './messages.ts'
 import { textOf } from './messages.ts'
 
@@ -17,6 +17,13 @@ export interface RunContext {
   readonly agentId: AgentId
   readonly run: number
   readonly maxTurns: number | undefined
+  readonly beginsInBackground: boolean
+  /** It ends although agents of its run on in the background. */
+  readonly leavesChildren: boolean
+  /** Runs in the background whose ends it has not been told. */
+  readonly owed: readonly RunKey[]
+  /** Ids of messages that were accepted and are not in the conversation yet. */
+  readonly mail: readonly string[]
   /** Model replies so far. */
   readonly turns: number
   readonly toolUses: number
@@ -45,6 +52,10 @@ export function initialContext({ input }: { input: RunInput | undefined }): RunC
     agentId: input?.agentId ?? ('' as AgentId),
     run: input?.run ?? 0,
     maxTurns: undefined,
+    beginsInBackground: false,
+    leavesChildren: false,
+    owed: [],
+    mail: [],
     turns: 0,
     toolUses: 0,
     calls: [],

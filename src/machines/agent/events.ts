@@ -136,6 +136,38 @@ export const AgentDiagnosed = z.looseObject({
   message: z.string(),
 })
 
+// ── what goes on beside a run ────────────────────────────────────────────────────────────────────────────
+
+/** One run of one agent: what an end is told by. */
+export const RunKey = z.looseObject({ agentId: AgentId, run: z.number().int().positive() })
+export type RunKey = z.infer<typeof RunKey>
+
+/** The end of a run in the background, told to whoever is owed it; what it cost is counted with the telling. */
+export const ToldEnd = z.looseObject({
+  agentId: AgentId,
+  run: z.number().int().positive(),
+  modelUsage: z.record(z.string(), Usage).optional(),
+})
+export type ToldEnd = z.infer<typeof ToldEnd>
+
+/**
+ * A run goes on in the background, and this agent is owed its end: it is told by a notice, or reads the result. A fact
+ * about the agent, not about a run of its own: it can happen between two of them.
+ */
+export const ChildLaunched = z.looseObject({ type: z.literal('child.launched'), child: RunKey })
+
+/** Somebody else is told the end of that run now: this agent came to its own end first. */
+export const ChildReleased = z.looseObject({ type: z.literal('child.released'), child: RunKey })
+
+/** A message that another agent sent while the run is on. It stands in the conversation with the next request. */
+export const MessageAccepted = z.looseObject({
+  type: z.literal('message.accepted'),
+  /** The key of the sender's call: a call that is repeated after a crash sends nothing twice. */
+  messageId: z.string(),
+  content: z.string(),
+  origin: Origin,
+})
+
 // ── the conversation beside prompts, replies and results ─────────────────────────────────────────────────
 
 /**
@@ -152,6 +184,10 @@ export const MessageAdded = z.looseObject({
   before: z.literal(true).optional(),
   /** For what changes in the course of a run: all of it as of now, as a blob. The message may tell the change only. */
   state: BlobHash.optional(),
+  /** The ends that it tells: this line is their delivery. */
+  tells: z.array(ToldEnd).optional(),
+  /** The messages of other agents that it holds, by their ids. */
+  injects: z.array(z.string()).optional(),
 })
 
 // ── a run ────────────────────────────────────────────────────────────────────────────────────────────────
@@ -166,6 +202,16 @@ export const RunStarted = z.looseObject({
   origin: Origin,
   /** Model responses this run may take; absent: no limit. */
   maxTurns: z.number().int().positive().optional(),
+  /** Nobody waits for it: it begins in the background. */
+  background: z.literal(true).optional(),
+  /** It ends when its model has said its last word, also while agents in the background run on. Absent: it waits for them. */
+  leavesChildren: z.literal(true).optional(),
+  /** Runs in the background whose ends it is owed from before. */
+  owed: z.array(RunKey).optional(),
+  /** The ends that its prompt tells. */
+  tells: z.array(ToldEnd).optional(),
+  /** The messages of other agents that its prompt holds. */
+  injects: z.array(z.string()).optional(),
 })
 
 /** The process stopped running this agent: on purpose (`closed`), or found out at the next start (`crashed`). */
@@ -196,7 +242,12 @@ export const Outcome = z.discriminatedUnion('kind', [
   /** There is a report, and it does not satisfy the schema that its definition asks for. */
   z.object({ kind: z.literal('invalid_report'), problem: z.string() }),
   z.object({ kind: z.literal('failed'), fault: Fault }),
-  z.object({ kind: z.literal('killed'), by: z.string(), reason: z.string().optional() }),
+  z.object({
+    kind: z.literal('killed'),
+    by: z.string(),
+    reason: z.string().optional(),
+    spares: z.literal('background').optional(),
+  }),
 ])
 export type Outcome = z.infer<typeof Outcome>
 
@@ -293,6 +344,8 @@ export const KillRequested = z.looseObject({
   type: z.literal('kill.requested'),
   by: z.string(),
   reason: z.string().optional(),
+  /** Its agents in the background go on. Absent: they end with it. */
+  spares: z.literal('background').optional(),
 })
 
 /** The run was moved out of its parent's foreground. */
@@ -401,7 +454,7 @@ export const CallEnded = z.looseObject({
   /** The structured result, for readers of transcripts; never sent to the model. */
   toolUseResult: z.unknown().optional(),
   /** Key of the delivered end: the child and its run. */
-  delivered: z.object({ agentId: AgentId, run: z.number().int().positive() }).optional(),
+  delivered: RunKey.optional(),
   /** Files whose content the agent now knows. */
   files: z.array(SeenFile).optional(),
 })
@@ -415,6 +468,9 @@ export const AgentEvent = z.discriminatedUnion('type', [
   ServersRequested,
   ServerStarted,
   AgentDiagnosed,
+  ChildLaunched,
+  ChildReleased,
+  MessageAccepted,
   MessageAdded,
   RunStarted,
   RunSuspended,

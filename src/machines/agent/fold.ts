@@ -39,8 +39,14 @@ export function foldAgent(state: AgentState, event: AgentEvent): AgentState {
     if (isActive(state.run)) throw new FoldError(`run ${event.run} starts before the one before it has ended`)
     return { birth: state.birth, run: foldRun(beginRun(state.birth.agentId, event.run), event) }
   }
+  if (isBetweenRuns(state.run, event)) return state
   if (state.run === undefined) throw new FoldError(`${event.type} comes before run.started`)
   return { birth: state.birth, run: foldRun(state.run, event) }
+}
+
+/** Whether an event is the agent's alone: one of those that can also happen while no run is on. */
+export function isBetweenRuns(run: RunSnapshot | undefined, { type }: Pick<AgentEvent, 'type'>): boolean {
+  return (type === 'child.launched' || type === 'child.released') && !isActive(run)
 }
 
 /** Whether a run is on: begun and not at one of its ends. */

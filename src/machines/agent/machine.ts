@@ -18,7 +18,7 @@ import type { AgentId, CallId } from '../ids.ts'
 import { startable } from './calls.ts'
 import type { RunContext, RunInput } from './context.ts'
 import { afterReply, hasChoice, initialContext, isEndOf } from './context.ts'
-import type { AgentEventOf, Fault, Outcome, RunEvent } from './events.ts'
+import type { AgentEventOf, Fault, Outcome, RunEvent, RunKey } from './events.ts'
 
 /** What every effect is given: ids. It looks the rest up, so that a restart finds the same. */
 export interface EffectInput {
@@ -31,7 +31,14 @@ export interface CallInput extends EffectInput {
 }
 
 /** The effects that a run asks for. The engine provides the implementations. */
-export type EffectName = 'prepare' | 'requestModel' | 'runCall' | 'checkReport' | 'drain' | 'stopHooks'
+export type EffectName =
+  | 'prepare'
+  | 'requestModel'
+  | 'runCall'
+  | 'checkReport'
+  | 'awaitNews'
+  | 'drain'
+  | 'stopHooks'
 
 /** The id of a call's effect among the machine's children. */
 export const callActorId = (call: CallId): string => `call:${call}`
@@ -49,6 +56,9 @@ function reply(event: RunEvent): AgentEventOf<'reply.received'> {
   if (event.type !== 'reply.received') throw new TypeError(`expected a reply, got ${event.type}`)
   return event
 }
+
+const without = (keys: readonly RunKey[], gone: readonly RunKey[]): readonly RunKey[] =>
+  keys.filter(({ agentId, run }) => !gone.some((key) => key.agentId === agentId && key.run === run))
 
 const REFUSED: Fault = {
   code: 'refused',
@@ -68,6 +78,7 @@ const parts = setup({
     requestModel: effect,
     runCall: callEffect,
     checkReport: effect,
+    awaitNews: effect,
     drain: effect,
     stopHooks: effect,
   } satisfies Record<EffectName, unknown>,
@@ -86,6 +97,11 @@ const parts = setup({
     mayCorrect: ({ context }) => context.corrections > 0,
     hasNoReport: ({ context }) => context.report === undefined,
     hasReachedTurnLimit: ({ context }) => context.maxTurns !== undefined && context.turns >= context.maxTurns,
+    beginsInBackground: ({ context }) => context.beginsInBackground,
+    hasMail: ({ context }) => context.mail.length > 0,
+    waitsForChildren: ({ context }) => context.owed.length > 0 && !context.leavesChildren,
+    bringsNews: ({ event }) =>
+      event.type === 'message.added' && (event.tells !== undefined || event.injects !== undefined),
     allCallsHaveResults: ({ context }) => context.calls.length === 0,
     isOpenCall: ({ context, event }) =>
       'callId' in event && context.calls.some((call) => call.callId === event.callId),
@@ -99,7 +115,32 @@ const parts = setup({
   },
   actions: {
     rememberRun: assign(({ event }) =>
-      event.type === 'run.started' ? { run: event.run, maxTurns: event.maxTurns } : {},
+      event.type === 'run.started'
+        ? {
+            run: event.run,
+            maxTurns: event.maxTurns,
+            beginsInBackground: event.background === true,
+            leavesChildren: event.leavesChildren === true,
+            owed: event.owed ?? [],
+          }
+        : {},
+    ),
+    rememberChild: assign(({ context, event }) =>
+      event.type === 'child.launched' ? { owed: [...context.owed, event.child] } : {},
+    ),
+    forgetChild: assign(({ context, event }) =>
+      event.type === 'child.released' ? { owed: without(context.owed, [event.child]) } : {},
+    ),
+    rememberMail: assign(({ context, event }) =>
+      event.type === 'message.accepted' ? { mail: [...context.mail, event.messageId] } : {},
+    ),
+    takeNews: assign(({ context, event }) =>
+      event.type === 'message.added' && (event.tells !== undefined || event.injects !== undefined)
+        ? {
+            owed: without(context.owed, event.tells ?? []),
+            mail: context.mail.filter((id) => event.injects?.includes(id) !== true),
+          }
+        : {},
     ),
     rememberPreparation: assign(({ event }) =>
       event.type === 'agent.prepared' && event.report !== undefined
@@ -121,6 +162,8 @@ const parts = setup({
       const ended = context.calls.find((call) => call.callId === event.callId)
       return {
         calls: context.calls.filter((call) => call !== ended),
+        ...(event.delivered !== undefined &&
+          context.owed.length > 0 && { owed: without(context.owed, [event.delivered]) }),
         ...(ended !== undefined &&
           event.outcome === 'denied' && {
             denials: { ...context.denials, [ended.name]: (context.denials[ended.name] ?? 0) + 1 },
@@ -176,6 +219,7 @@ const waysOut = {
             kind: 'killed' as const,
             by: event.by,
             ...(event.reason !== undefined && { reason: event.reason }),
+            ...(event.spares !== undefined && { spares: event.spares }),
           },
         }),
       },
@@ -204,7 +248,10 @@ export const agentMachine = machineSetup.createMachine({
   on: {
     'run.suspended': {},
     'run.resumed': {},
-    'message.added': {},
+    'message.added': { actions: 'takeNews' },
+    'message.accepted': { actions: 'rememberMail' },
+    'child.launched': { actions: 'rememberChild' },
+    'child.released': { actions: 'forgetChild' },
     'agent.diagnosed': {},
     'permission.granted': {},
     'servers.requested': {},
@@ -247,6 +294,8 @@ export const agentMachine = machineSetup.createMachine({
                   },
                   { guard: 'asksForCalls', target: 'acting', actions: ['rememberReply', 'startCalls'] },
                   { guard: 'isPaused', target: 'deciding', actions: 'rememberReply' },
+                  { guard: 'hasMail', target: 'deciding', actions: 'rememberReply' },
+                  { guard: 'waitsForChildren', target: 'waiting', actions: 'rememberReply' },
                   {
                     guard: 'wasCut',
                     target: '#agent.settling',
@@ -278,6 +327,9 @@ export const agentMachine = machineSetup.createMachine({
               on: {
                 'report.rejected': { guard: 'mayCorrect', target: 'deciding', actions: 'countCorrection' },
                 'report.accepted': [
+                  // Somebody spoke to it while its report was looked at.
+                  { guard: 'hasMail', target: 'deciding' },
+                  { guard: 'waitsForChildren', target: 'waiting' },
                   {
                     guard: 'hasNoReport',
                     target: '#agent.settling',
@@ -312,6 +364,14 @@ export const agentMachine = machineSetup.createMachine({
               },
               always: { guard: 'allCallsHaveResults', target: 'deciding' },
             },
+            /**
+             * The model has nothing to do before an agent of its in the background ends, or somebody speaks to it. The
+             * line that tells it so is its way out.
+             */
+            waiting: {
+              invoke: { id: 'awaitNews', src: 'awaitNews', input: ids },
+              on: { 'message.added': { guard: 'bringsNews', target: 'deciding', actions: 'takeNews' } },
+            },
             /** Between two turns: may another one start? */
             deciding: {
               always: [
@@ -326,10 +386,15 @@ export const agentMachine = machineSetup.createMachine({
           },
         },
         placement: {
-          initial: 'foreground',
+          initial: 'placing',
           states: {
+            placing: {
+              always: [{ guard: 'beginsInBackground', target: 'backgrounded' }, { target: 'foreground' }],
+            },
             foreground: { on: { 'agent.backgrounded': { target: 'backgrounded' } } },
             backgrounded: {},
+            /** Where it was before it settled and was sent back to work. */
+            before: { type: 'history' },
           },
         },
       },
@@ -360,7 +425,11 @@ export const agentMachine = machineSetup.createMachine({
           invoke: { id: 'stopHooks', src: 'stopHooks', input: ids },
           on: {
             // Through the limits of a turn, as any other turn.
-            'stop.blocked': { guard: 'mayGoOn', target: '#agent.running.turn.deciding', actions: 'goOn' },
+            'stop.blocked': {
+              guard: 'mayGoOn',
+              target: ['#agent.running.turn.deciding', '#agent.running.placement.before'],
+              actions: 'goOn',
+            },
             // It cannot be killed any more, but it need not wait for them.
             'kill.requested': 'draining',
           },

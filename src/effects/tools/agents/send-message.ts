@@ -1,0 +1,39 @@
+/** A message to another agent. */
+import * as z from 'zod'
+import type { Tool } from '../tool.ts'
+import { portOf } from './port-of.ts'
+import { taskLine } from './words.ts'
+
+const MAX_CHARS = 50_000
+
+const Input = z.strictObject({
+  to: z
+    .string()
+    .min(1)
+    .describe('The id of an agent, "parent" (who started you) or "main" (the agent that the user talks to).'),
+  message: z.string().regex(/\S/u, 'the message is empty').max(MAX_CHARS).describe('What to tell it.'),
+  summary: z.string().optional().describe('The message in 5 to 10 words, shown to people.'),
+})
+
+export const sendMessageTool: Tool<z.infer<typeof Input>> = {
+  name: 'SendMessage',
+  description: `Sends a message to another agent. One that is at work reads it between two of its steps; one that is done or was stopped goes on with it in the background, knowing everything that it knew, and you are told when it is done.
+
+"Sent" means that it will read the message, not that it has. Use this to go on with an agent instead of starting a new one that would have to learn everything again.`,
+  inputSchema: Input,
+  resume: 'keyed',
+  isReadOnly: () => true,
+  // Messages of one agent arrive in the order in which it sent them.
+  isConcurrencySafe: () => false,
+  intend: async ({ to }) => ({ to }),
+  run: async ({ to, message }, context) => {
+    const receipt = await portOf(context).send(to, message, context.key)
+    if (receipt.kind === 'refused') return { content: receipt.message, isError: true }
+    const how =
+      receipt.how === 'queued' ? 'It reads the message between two of its steps.' : 'It goes on with the message.'
+    return {
+      content: `Sent to ${taskLine(receipt.to)}. ${how}`,
+      structured: { success: true, message: how, to: receipt.to.taskId },
+    }
+  },
+}

@@ -1,0 +1,48 @@
+/** How agents read in results of tools. */
+import { inert } from '../../../definitions/context/envelope.ts'
+import type { ToolOutput } from '../tool.ts'
+import type { TaskAnswer, TaskStatus } from './agents-port.ts'
+
+const MAX_DESCRIPTION = 120
+const MAX_ACTIVITY = 80
+
+/** One line. */
+export function taskLine({ taskId, agentType, description, status, turns, toolUses }: TaskStatus): string {
+  return `${taskId}  ${agentType}  ${status}  ${inert(description.slice(0, MAX_DESCRIPTION))} (${turns} turns, ${toolUses} tool uses)`
+}
+
+/** What is known of a task that goes on. */
+export function taskText(task: TaskStatus): string {
+  return [
+    taskLine(task),
+    `tokens: ${task.tokens}`,
+    ...(task.pendingMessages > 0 ? [`messages that wait for it: ${task.pendingMessages}`] : []),
+    ...task.lastActivities.map((activity) => `- ${inert(activity.slice(0, MAX_ACTIVITY))}`),
+  ].join('\n')
+}
+
+/** An answer as a result. */
+export function answerOutput(answer: TaskAnswer, taskId: string): ToolOutput {
+  switch (answer.kind) {
+    case 'ended':
+      return {
+        content: answer.text,
+        structured: answer.structured,
+        ...(answer.delivered !== undefined && { delivered: answer.delivered }),
+      }
+    case 'going-on':
+      return {
+        content: `${taskText(answer.task)}\n\nIt is not done yet. You are told when it is.`,
+        structured: { retrieval_status: 'not_ready', task: { ...answer.task, parentId: answer.task.parentId ?? '' } },
+      }
+    case 'refused':
+      return { content: answer.message, isError: true }
+    case 'unknown':
+      return { content: unknownAgent(taskId, answer.known), isError: true }
+  }
+}
+
+export function unknownAgent(id: string, known: readonly TaskStatus[]): string {
+  const who = known.length === 0 ? 'There are none.' : `There are:\n${known.map(taskLine).join('\n')}`
+  return `There is no agent "${inert(id.slice(0, MAX_DESCRIPTION))}" here. ${who}`
+}

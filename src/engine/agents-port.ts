@@ -1,0 +1,229 @@
+/**
+ * Agents as one of them may speak of and to the others.
+ *
+ *   A1  Whoever has ended is reached all the same: its next run begins with the message and everything that it knew.
+ *   A2  A message is sent once per key: the recipient's own log knows the last one of each sender.
+ *   A3  Only what an agent has started, and what that has started, can be stopped by it.
+ */
+import { messageText } from '../definitions/notice.ts'
+import { agentResultContent, agentStructuredResult } from '../definitions/report.ts'
+import { sleep } from '../effects/clock.ts'
+import type {
+  AgentsPort,
+  SendReceipt,
+  TaskAnswer,
+  TaskStatus,
+} from '../effects/tools/agents/agents-port.ts'
+import { unknownAgent } from '../effects/tools/agents/words.ts'
+import { hasChoice } from '../machines/agent/context.ts'
+import type { RunKey } from '../machines/agent/events.ts'
+import { AgentId } from '../machines/ids.ts'
+import type { Agent } from './agent.ts'
+import type { EngineCore } from './core.ts'
+import { launch } from './effects/delegate.ts'
+import { EngineError } from './errors.ts'
+import { isSameRun } from './log-digest.ts'
+import { reviveAgent } from './revive.ts'
+import { totalOf } from './tree-usage.ts'
+
+/** The port of one call. `signal` ends what it waits for. */
+export function agentsPort(core: EngineCore, caller: Agent, signal: AbortSignal): AgentsPort {
+  const { session } = caller
+  const others = (): readonly TaskStatus[] =>
+    session.agents.filter((agent) => agent !== caller && agent.isBorn).map(statusOf)
+
+  const unknown: TaskAnswer = {
+    kind: 'unknown',
+    get known() {
+      return others()
+    },
+  }
+
+  const result = async (taskId: string, timeoutMs: number): Promise<TaskAnswer> => {
+    const id = AgentId.safeParse(taskId)
+    if (!id.success || id.data === caller.id) return unknown
+    const live = core.agents.get(id.data)
+    if (live?.isRunning === true) {
+      if (timeoutMs > 0) await within(core, live, timeoutMs, signal)
+      if (live.isRunning) return { kind: 'going-on', task: statusOf(live) }
+    }
+    return report(id.data)
+  }
+
+  const report = async (id: AgentId): Promise<TaskAnswer> => {
+    // What it is owed comes first, oldest first; else the last end there is.
+    const owed = caller.digest.owed.find(({ agentId }) => agentId === id)
+    const state = owed === undefined ? undefined : await session.ends.stateOf(owed)
+    const found = state?.kind === 'ended' ? state.end : await session.ends.lastOf(id)
+    if (found === undefined) return unknown
+    const { task, end } = found
+    const key: RunKey = { agentId: id, run: end.ended.run }
+    const isOwed = caller.digest.owed.some((other) => isSameRun(other, key))
+    const maxChars = core.limits.agentResultChars
+    return {
+      kind: 'ended',
+      status: end.ended.status,
+      text: agentResultContent({ ...task, isOneShot: false }, maxChars)
+        .map(({ text }) => text)
+        .join('\n\n'),
+      structured: {
+        retrieval_status: 'success',
+        task: { ...agentStructuredResult(task, maxChars), status: end.ended.status },
+        modelUsage: end.modelUsage,
+      },
+      delivered: isOwed ? { agentId: id, run: end.ended.run } : undefined,
+    }
+  }
+
+  const stop = async (taskId: string): Promise<TaskAnswer> => {
+    const id = AgentId.safeParse(taskId)
+    const live = id.success ? core.agents.get(id.data) : undefined
+    if (live?.isRunning !== true) return result(taskId, 0)
+    if (!isBelow(live, caller))
+      return { kind: 'refused', message: `Agent ${taskId} is none that you have started, so you cannot stop it.` }
+    await live.kill(`agent ${caller.id}`)
+    return report(live.id)
+  }
+
+  const send = async (to: string, text: string, key: string): Promise<SendReceipt> => {
+    const id = addressee(caller, to)
+    if (id === undefined) return { kind: 'refused', message: unknownAgent(to, others()) }
+    if (id === caller.id)
+      return { kind: 'refused', message: 'That is you. A message needs another agent to read it.' }
+    try {
+      return await session.inTurn(id, () => deliver(core, caller, id, text, key))
+    } catch (error) {
+      if (EngineError.is(error) && error.code === 'no-such-agent')
+        return { kind: 'refused', message: unknownAgent(to, others()) }
+      throw error
+    }
+  }
+
+  return { list: others, result, stop, send }
+}
+
+/** An agent as others see it. */
+export function statusOf(agent: Agent): TaskStatus {
+  const { plan, parent } = agent.birth
+  const context = agent.run?.snapshot.context
+  const { input_tokens, cache_creation_input_tokens, cache_read_input_tokens } = context?.usage ?? NO_TOKENS
+  return {
+    taskId: agent.id,
+    agentType: plan.agentType,
+    description: plan.description,
+    status: agent.isRunning
+      ? agent.phase$.value === 'waiting'
+        ? 'waiting'
+        : 'running'
+      : (agent.digest.ended?.status ?? 'suspended'),
+    isBackgrounded: agent.isInBackground,
+    turns: context?.turns ?? 0,
+    toolUses: context?.toolUses ?? 0,
+    tokens:
+      input_tokens +
+      (cache_creation_input_tokens ?? 0) +
+      (cache_read_input_tokens ?? 0) +
+      totalOf(agent.modelUsage).output_tokens,
+    lastActivities: agent.activities,
+    pendingMessages: agent.digest.mail.length,
+    parentId: parent?.agentId,
+  }
+}
+
+const NO_TOKENS = {
+  input_tokens: 0,
+  cache_creation_input_tokens: undefined,
+  cache_read_input_tokens: undefined,
+}
+
+function isBelow(agent: Agent, upper: Agent): boolean {
+  for (let above = agent.parent; above !== undefined; above = above.parent)
+    if (above.id === upper.id) return true
+  return false
+}
+
+/** Resolves with the end of a run, or when the time is over. */
+async function within(core: EngineCore, agent: Agent, ms: number, signal: AbortSignal): Promise<void> {
+  const timer = new AbortController()
+  const onAbort = (): void => timer.abort(signal.reason)
+  signal.addEventListener('abort', onAbort, { once: true })
+  try {
+    await Promise.race([agent.ended(), sleep(core.clock, ms, timer.signal)])
+  } finally {
+    signal.removeEventListener('abort', onAbort)
+    timer.abort()
+  }
+  signal.throwIfAborted()
+}
+
+function addressee(caller: Agent, to: string): AgentId | undefined {
+  if (to === 'parent') return caller.parent?.id
+  if (to === 'main') return caller.session.root.id
+  const id = AgentId.safeParse(to)
+  return id.success ? id.data : undefined
+}
+
+async function deliver(
+  core: EngineCore,
+  sender: Agent,
+  id: AgentId,
+  text: string,
+  key: string,
+): Promise<SendReceipt> {
+  const recipient = await reviveAgent(core, sender.session, id)
+  if (recipient.digest.hasMessage(key)) {
+    // Sent before a crash. Whoever is owed the end of what it began may not know yet.
+    await tellHost(recipient)
+    return { kind: 'sent', to: statusOf(recipient), how: recipient.isRunning ? 'queued' : 'started' }
+  }
+  while (recipient.isOpen) {
+    if (recipient.isRunning) {
+      if (recipient.digest.mail.length >= core.limits.messages)
+        return {
+          kind: 'refused',
+          message: `Agent ${id} has ${recipient.digest.mail.length} messages waiting (setting limits.messages). Wait until it has read some.`,
+        }
+      const origin = { from: 'agent', agentId: sender.id } as const
+      const posted = await recipient.post({ type: 'message.accepted', messageId: key, content: text, origin })
+      if (posted === 'taken') return { kind: 'sent', to: statusOf(recipient), how: 'queued' }
+      // It is coming to its end: the message begins its next run.
+      if (recipient.isRunning) await recipient.nextEnd()
+      continue
+    }
+    const refusal = startRefusal(core, recipient)
+    if (refusal !== undefined) return { kind: 'refused', message: refusal }
+    const fromType = sender.birth.plan.agentType
+    const posted = await sender.session.startAgain(
+      recipient,
+      messageText({ from: sender.id, fromType, text }),
+      sender,
+      key,
+    )
+    if (posted === 'late') continue
+    await tellHost(recipient)
+    return { kind: 'sent', to: statusOf(recipient), how: 'started' }
+  }
+  return { kind: 'refused', message: `Agent ${id} takes no messages any more.` }
+}
+
+/** Why an agent that has ended may not go on. */
+function startRefusal({ limits }: EngineCore, { session, parent, id, digest }: Agent): string | undefined {
+  if (parent === undefined) {
+    const outcome = digest.ended?.outcome
+    return outcome !== undefined && !hasChoice(outcome)
+      ? 'The main agent has stopped; it reads nothing before the user speaks to it again.'
+      : undefined
+  }
+  return session.agents.length >= limits.liveAgents
+    ? `Agent ${id} has ended, and ${session.agents.length} agents are at work, which is the limit (setting limits.liveAgents). Wait for one to end.`
+    : undefined
+}
+
+/** Who is owed the end of a run in the background is told of it, once. */
+async function tellHost(agent: Agent): Promise<void> {
+  if (agent.parent === undefined || !agent.isInBackground) return
+  const run = agent.runNumber
+  if (agent.session.ownerOf(agent, run) !== undefined) return
+  await launch(agent.session.hostOf(agent), { agentId: agent.id, run })
+  agent.restart()
+}

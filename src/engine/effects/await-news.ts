@@ -1,0 +1,34 @@
+/** Waits until there is something that the agent must be told: the end of a child in the background, or a message. */
+import type { EffectInput } from '../../machines/agent/machine.ts'
+import type { EngineCore } from '../core.ts'
+import type { Effect } from '../effect-logic.ts'
+import { newsFor, newsLine } from '../news.ts'
+
+export function awaitNews(core: EngineCore): Effect<EffectInput> {
+  return async ({ agent, signal }) => {
+    while (true) {
+      // Before it looks, so that nothing arrives in between.
+      const arrived = agent.nextNews()
+      // Ends of one moment are told together.
+      await nextMacrotask()
+      const news = await newsFor(core, agent)
+      signal.throwIfAborted()
+      if (news !== undefined) return [newsLine(news)]
+      await orAborted(arrived, signal)
+    }
+  }
+}
+
+const nextMacrotask = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
+
+function orAborted(promise: Promise<void>, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const onAbort = (): void => reject(signal.reason)
+    if (signal.aborted) return onAbort()
+    signal.addEventListener('abort', onAbort, { once: true })
+    void promise.then(() => {
+      signal.removeEventListener('abort', onAbort)
+      resolve()
+    })
+  })
+}

@@ -1,0 +1,127 @@
+/**
+ * Ends of runs in the background, for whoever is owed them. What this process has seen end is at hand; everything else
+ * is read from the logs, so that nothing depends on who was there when it happened.
+ */
+import type { EndedTask } from '../definitions/notice.ts'
+import { createLogReader } from '../journal/read-log.ts'
+import type { AgentEventOf, RunKey } from '../machines/agent/events.ts'
+import type { AgentId } from '../machines/ids.ts'
+import type { Agent, EndedRun } from './agent.ts'
+import type { EngineCore } from './core.ts'
+import { messageOf } from './errors.ts'
+import { LogDigest } from './log-digest.ts'
+import type { Session } from './session.ts'
+
+/** An end with everything that may be told of it. */
+export interface TaskEnd {
+  readonly end: EndedRun
+  readonly task: EndedTask
+}
+
+/** What is known of a run. */
+export type RunState =
+  | { readonly kind: 'ended'; readonly end: TaskEnd }
+  | { readonly kind: 'running' }
+  /** Its log does not tell, and nobody will. */
+  | { readonly kind: 'lost'; readonly why: string }
+
+const nameOf = ({ agentId, run }: RunKey): string => `${agentId}:${run}`
+
+export class SessionEnds {
+  readonly #core: EngineCore
+  readonly #session: Session
+  readonly #known = new Map<string, TaskEnd>()
+
+  constructor(core: EngineCore, session: Session) {
+    this.#core = core
+    this.#session = session
+  }
+
+  /** Keeps the end of a run until it is told. */
+  note(agent: Agent, end: EndedRun): void {
+    const isOneShot = agent.definition?.isOneShot === true
+    const task = taskOf(agent.birth, end, agent.logPath, isOneShot, agent.outputFile)
+    this.#known.set(nameOf({ agentId: agent.id, run: end.ended.run }), { end, task })
+  }
+
+  /** It has been told. */
+  forget(key: RunKey): void {
+    this.#known.delete(nameOf(key))
+  }
+
+  /** What has become of a run. */
+  async stateOf(key: RunKey): Promise<RunState> {
+    const known = this.#known.get(nameOf(key))
+    if (known !== undefined) return { kind: 'ended', end: known }
+    const live = this.#core.agents.get(key.agentId)
+    if (live?.isRunning === true && live.runNumber === key.run) return { kind: 'running' }
+    const path = this.#session.paths.agentLog(key.agentId)
+    try {
+      const end = await this.#read(path, key.run)
+      if (end === undefined) return { kind: 'lost', why: `its log ${path} does not tell the end of it` }
+      this.#known.set(nameOf(key), end)
+      return { kind: 'ended', end }
+    } catch (error) {
+      return { kind: 'lost', why: `its log ${path} cannot be read (${messageOf(error)})` }
+    }
+  }
+
+  /** The last end of an agent; undefined when there is none, or no such agent. Rejects as the reading of its log does. */
+  async lastOf(agentId: AgentId): Promise<TaskEnd | undefined> {
+    const path = this.#session.paths.agentLog(agentId)
+    return (await this.#core.storage.exists(path)) ? this.#read(path, undefined) : undefined
+  }
+
+  /** The end of one run from a log, or the last one; undefined when it is not there. */
+  async #read(path: string, run: number | undefined): Promise<TaskEnd | undefined> {
+    let found: TaskEnd | undefined
+    const digest = new LogDigest()
+    let birth: AgentEventOf<'agent.spawned'> | undefined
+    for await (const item of createLogReader(this.#core.storage, path).items) {
+      if (item.kind !== 'event') continue
+      const { event } = item.recorded
+      digest.push(item.recorded, item)
+      if (event.type === 'agent.spawned') birth = event
+      if (event.type !== 'agent.ended' || birth === undefined) continue
+      if (run !== undefined && event.run !== run) continue
+      const { reportText: text, stopReason, modelUsage, denials } = digest
+      const end: EndedRun = { ended: event, text, stopReason, modelUsage, apiDurationMs: 0, denials }
+      const isOneShot = this.#session.definitions.of(birth.plan)?.isOneShot === true
+      found = { end, task: taskOf(birth, end, path, isOneShot, this.#session.outputFileOf(birth.agentId)) }
+      if (run !== undefined) return found
+    }
+    return found
+  }
+}
+
+function taskOf(
+  { agentId, plan, parent }: AgentEventOf<'agent.spawned'>,
+  { ended, text }: EndedRun,
+  logPath: string,
+  isOneShot: boolean,
+  outputFile: string | undefined,
+): EndedTask {
+  const { outcome } = ended
+  return {
+    agentId,
+    agentType: plan.agentType,
+    description: plan.description,
+    // The task stands in the call that gave it.
+    prompt: '',
+    text,
+    status: ended.status,
+    outcome,
+    usage: ended.usage,
+    toolUses: ended.toolUses,
+    durationMs: ended.durationMs,
+    denials: ended.denials,
+    isOneShot,
+    logPath,
+    outputFile,
+    ...(parent !== undefined && { toolUseId: parent.toolUseId }),
+    ...(outcome.kind === 'failed' && { why: outcome.fault.message }),
+    ...(outcome.kind === 'killed' && {
+      why: `by ${outcome.by}${outcome.reason === undefined ? '' : `, ${outcome.reason}`}`,
+    }),
+  }
+}
