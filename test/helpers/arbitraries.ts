@@ -229,6 +229,16 @@ const withType = <T extends string, F extends object>(
   fields: fc.Arbitrary<F>,
 ): fc.Arbitrary<F & { readonly type: T }> => fields.map((known) => ({ ...known, type }))
 
+const anyRunKey = fc.record({ agentId: anyAgentId, run: anyPositive })
+
+const anyToldEnd = fc
+  .record({
+    agentId: anyAgentId,
+    run: anyPositive,
+    modelUsage: optional(fc.dictionary(anyName, anyUsage, { maxKeys: 2 })),
+  })
+  .map(present)
+
 type Draft<T extends EventDraft['type']> = Extract<EventDraft, { type: T }>
 
 /** An arbitrary for every type of event, so that a new type does not compile without one. */
@@ -317,8 +327,16 @@ const drafts: { readonly [T in EventDraft['type']]: fc.Arbitrary<Draft<T>> } = {
         origin: anyOrigin,
         before: optional(fc.constant(true as const)),
         state: optional(anyBlobHash),
+        tells: optional(fc.array(anyToldEnd, { minLength: 1, maxLength: 2 })),
+        injects: optional(fc.array(anyText, { minLength: 1, maxLength: 2 })),
       })
       .map(present),
+  ),
+  'child.launched': withType('child.launched', fc.record({ child: anyRunKey })),
+  'child.released': withType('child.released', fc.record({ child: anyRunKey })),
+  'message.accepted': withType(
+    'message.accepted',
+    fc.record({ messageId: anyText, content: anyText, origin: anyOrigin }),
   ),
   'report.accepted': withType('report.accepted', fc.record({ problem: optional(anyText) }).map(present)),
   'report.rejected': withType('report.rejected', fc.record({ problem: anyText })),
@@ -331,6 +349,11 @@ const drafts: { readonly [T in EventDraft['type']]: fc.Arbitrary<Draft<T>> } = {
         content: anyPrompt,
         origin: anyOrigin,
         maxTurns: optional(anyPositive),
+        background: optional(fc.constant(true as const)),
+        leavesChildren: optional(fc.constant(true as const)),
+        owed: optional(fc.array(anyRunKey, { minLength: 1, maxLength: 2 })),
+        tells: optional(fc.array(anyToldEnd, { minLength: 1, maxLength: 2 })),
+        injects: optional(fc.array(anyText, { minLength: 1, maxLength: 2 })),
       })
       .map(present),
   ),
@@ -366,7 +389,13 @@ const drafts: { readonly [T in EventDraft['type']]: fc.Arbitrary<Draft<T>> } = {
   'agent.faulted': withType('agent.faulted', fc.record({ fault: anyFault })),
   'kill.requested': withType(
     'kill.requested',
-    fc.record({ by: anyText, reason: optional(anyText) }).map(present),
+    fc
+      .record({
+        by: anyText,
+        reason: optional(anyText),
+        spares: optional(fc.constant('background' as const)),
+      })
+      .map(present),
   ),
   'agent.backgrounded': withType('agent.backgrounded', fc.record({ by: anyText })),
   'reply.received': anyReplyDraft,
@@ -523,10 +552,11 @@ function tellRun(
   }
 
   // No limit of turns: the plan alone decides how long the run is.
-  const { maxTurns: _, ...prompt } = plan.prompt
+  // Nor is it owed anything from before, which would have to be told first.
+  const { maxTurns: _, owed: __, ...prompt } = plan.prompt
   tell({ ...prompt, run: number, machine: MACHINE_VERSION })
   tell(plan.prepared)
-  if (plan.goesToBackground) tell({ type: 'agent.backgrounded', by: 'user' })
+  if (plan.goesToBackground && prompt.background !== true) tell({ type: 'agent.backgrounded', by: 'user' })
   for (const turn of plan.turns) {
     for (const [i, call] of reply(turn.draft).entries()) {
       const result = turn.results[i % turn.results.length]

@@ -24,7 +24,7 @@ export const call = (at: number, index = 0): CallId => callId(RUN, at + index, 0
 export const UNKNOWN_CALL = callId(RUN, 999_999, 0)
 
 export const started = (
-  more: { run?: number; maxTurns?: number; content?: string } = {},
+  more: Partial<Omit<RunEventOf<'run.started'>, 'type'>> = {},
 ): RunEventOf<'run.started'> => ({
   type: 'run.started',
   run: RUN,
@@ -104,6 +104,37 @@ export const messageAdded = (): RunEventOf<'message.added'> => ({
   about: 'agents',
   content: 'there is a new agent',
   origin: { from: 'engine' },
+})
+
+/** A child whose runs in the background the tests tell of. */
+export const CHILD = AgentId.parse('a0000000000000002')
+export const CHILD_RUN = { agentId: CHILD, run: 1 }
+/** The id of a message that it sent. */
+export const MESSAGE = `${CHILD}:1-2-0`
+
+export const childLaunched = (): RunEventOf<'child.launched'> => ({
+  type: 'child.launched',
+  child: CHILD_RUN,
+})
+
+export const childReleased = (): RunEventOf<'child.released'> => ({
+  type: 'child.released',
+  child: CHILD_RUN,
+})
+
+export const messageAccepted = (): RunEventOf<'message.accepted'> => ({
+  type: 'message.accepted',
+  messageId: MESSAGE,
+  content: 'have a look at b, too',
+  origin: { from: 'agent', agentId: CHILD },
+})
+
+/** What is new is told: the end of a child, a message, or both. */
+export const newsTold = (news: 'end' | 'message' | 'both' = 'both'): RunEventOf<'message.added'> => ({
+  ...messageAdded(),
+  about: 'news',
+  ...(news !== 'message' && { tells: [CHILD_RUN] }),
+  ...(news !== 'end' && { injects: [MESSAGE] }),
 })
 
 export const diagnosed = (): RunEventOf<'agent.diagnosed'> => ({

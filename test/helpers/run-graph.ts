@@ -29,6 +29,9 @@ export function situationOf({ value, context }: RunSnapshot): string {
       waiting,
       outcome: context.outcome?.kind ?? null,
       turnsLeft,
+      // Later it is in the value, or matters no more.
+      background: typeof value === 'object' && 'resolving' in value && context.isInBackground,
+      news: [context.mail.length, context.owed.length],
       report: context.hasReportSchema ? [context.corrections, context.report === undefined] : null,
     },
   ])
@@ -47,7 +50,18 @@ export function shortestRuns(
 }
 
 /** Every event that could be sent to the run. Positions follow the turns, so that no two calls share an id. */
-export const eventsIn = (run: RunSnapshot): RunEvent[] => everyEvent(run, (run.context.turns + 1) * 20)
+export const eventsIn = (run: RunSnapshot): RunEvent[] =>
+  everyEvent(run, (run.context.turns + 1) * 20).filter((event) => !multiplies(run, event))
+
+/** News beside open calls, or beside a limit of turns: every combination of both would be another situation. */
+function multiplies({ context: { calls, mail, owed, maxTurns } }: RunSnapshot, event: RunEvent): boolean {
+  const hasNews = mail.length + owed.length > 0
+  if (event.type === 'reply.received') return hasNews && event.calls.length > 1
+  return (
+    (event.type === 'child.launched' && (owed.length > 0 || calls.length > 0 || maxTurns !== undefined)) ||
+    (event.type === 'message.accepted' && (mail.length > 0 || calls.length > 0 || maxTurns !== undefined))
+  )
+}
 
 /** One event on one situation, and the transitions that the machine took for it, eventless ones included. */
 export interface Edge {

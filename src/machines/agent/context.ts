@@ -17,7 +17,8 @@ export interface RunContext {
   readonly agentId: AgentId
   readonly run: number
   readonly maxTurns: number | undefined
-  readonly beginsInBackground: boolean
+  /** Where it goes on when a stop hook sends it back to work: the region of its placement is left while it settles. */
+  readonly isInBackground: boolean
   /** It ends although agents of its run on in the background. */
   readonly leavesChildren: boolean
   /** Runs in the background whose ends it has not been told. */
@@ -52,7 +53,7 @@ export function initialContext({ input }: { input: RunInput | undefined }): RunC
     agentId: input?.agentId ?? ('' as AgentId),
     run: input?.run ?? 0,
     maxTurns: undefined,
-    beginsInBackground: false,
+    isInBackground: false,
     leavesChildren: false,
     owed: [],
     mail: [],

@@ -59,9 +59,9 @@ export function beginRun(agentId: AgentId, run: number): RunSnapshot {
   return agentMachine.getInitialSnapshot(inertScope(), { agentId, run })
 }
 
-/** The run after one more event. An event that it does not take leaves it as it is. */
+/** The run after one more event. An event that it does not take leaves it as it is, and so does any event an end. */
 export function foldRun(run: RunSnapshot, event: RunEvent): RunSnapshot {
-  return agentMachine.transition(run, event, inertScope())
+  return isActive(run) ? agentMachine.transition(run, event, inertScope()) : run
 }
 
 type Scope = ActorScope<RunSnapshot, RunEvent>

@@ -97,7 +97,7 @@ const parts = setup({
     mayCorrect: ({ context }) => context.corrections > 0,
     hasNoReport: ({ context }) => context.report === undefined,
     hasReachedTurnLimit: ({ context }) => context.maxTurns !== undefined && context.turns >= context.maxTurns,
-    beginsInBackground: ({ context }) => context.beginsInBackground,
+    isInBackground: ({ context }) => context.isInBackground,
     hasMail: ({ context }) => context.mail.length > 0,
     waitsForChildren: ({ context }) => context.owed.length > 0 && !context.leavesChildren,
     bringsNews: ({ event }) =>
@@ -119,12 +119,13 @@ const parts = setup({
         ? {
             run: event.run,
             maxTurns: event.maxTurns,
-            beginsInBackground: event.background === true,
+            isInBackground: event.background === true,
             leavesChildren: event.leavesChildren === true,
             owed: event.owed ?? [],
           }
         : {},
     ),
+    leaveForeground: assign({ isInBackground: true }),
     rememberChild: assign(({ context, event }) =>
       event.type === 'child.launched' ? { owed: [...context.owed, event.child] } : {},
     ),
@@ -239,6 +240,9 @@ const waysOut = {
   },
 } as const
 
+/** A run that settles takes no messages: the next one begins with them. */
+const mail = { 'message.accepted': { actions: 'rememberMail' } } as const
+
 export const agentMachine = machineSetup.createMachine({
   id: 'agent',
   context: initialContext,
@@ -249,7 +253,6 @@ export const agentMachine = machineSetup.createMachine({
     'run.suspended': {},
     'run.resumed': {},
     'message.added': { actions: 'takeNews' },
-    'message.accepted': { actions: 'rememberMail' },
     'child.launched': { actions: 'rememberChild' },
     'child.released': { actions: 'forgetChild' },
     'agent.diagnosed': {},
@@ -264,7 +267,7 @@ export const agentMachine = machineSetup.createMachine({
     /** Who this run is: prompt, tools, permissions. */
     resolving: {
       initial: 'awaitingPrompt',
-      on: waysOut,
+      on: { ...waysOut, ...mail },
       states: {
         awaitingPrompt: {
           on: { 'run.started': { target: 'preparing', actions: 'rememberRun' } },
@@ -277,7 +280,7 @@ export const agentMachine = machineSetup.createMachine({
     },
     running: {
       type: 'parallel',
-      on: waysOut,
+      on: { ...waysOut, ...mail },
       states: {
         turn: {
           initial: 'requesting',
@@ -388,13 +391,12 @@ export const agentMachine = machineSetup.createMachine({
         placement: {
           initial: 'placing',
           states: {
+            /** At its beginning, and again when it is sent back to work. */
             placing: {
-              always: [{ guard: 'beginsInBackground', target: 'backgrounded' }, { target: 'foreground' }],
+              always: [{ guard: 'isInBackground', target: 'backgrounded' }, { target: 'foreground' }],
             },
-            foreground: { on: { 'agent.backgrounded': { target: 'backgrounded' } } },
+            foreground: { on: { 'agent.backgrounded': { target: 'backgrounded', actions: 'leaveForeground' } } },
             backgrounded: {},
-            /** Where it was before it settled and was sent back to work. */
-            before: { type: 'history' },
           },
         },
       },
@@ -425,11 +427,7 @@ export const agentMachine = machineSetup.createMachine({
           invoke: { id: 'stopHooks', src: 'stopHooks', input: ids },
           on: {
             // Through the limits of a turn, as any other turn.
-            'stop.blocked': {
-              guard: 'mayGoOn',
-              target: ['#agent.running.turn.deciding', '#agent.running.placement.before'],
-              actions: 'goOn',
-            },
+            'stop.blocked': { guard: 'mayGoOn', target: '#agent.running.turn.deciding', actions: 'goOn' },
             // It cannot be killed any more, but it need not wait for them.
             'kill.requested': 'draining',
           },

@@ -120,6 +120,8 @@ export function createFakeEngine(): FakeEngine {
         return fake.onResume()
       },
       kill: async () => {},
+      interrupt: async () => {},
+      background: async () => false,
       agents: [],
       events$,
       async close() {

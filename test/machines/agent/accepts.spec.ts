@@ -14,6 +14,7 @@ import {
   call,
   callEnded,
   callStarted,
+  childLaunched,
   drained,
   faulted,
   killed,
@@ -33,6 +34,7 @@ const checking = (corrections: number) => [
   prepared({ hasSchema: true, corrections }),
   replied({ at: AT, says: 'done' }),
 ]
+const waiting = [...requesting, childLaunched(), replied({ at: AT, says: 'I wait' })]
 const acting = [...requesting, replied({ at: AT, calls: ['Read', alone('Bash')] })]
 
 /** Runs in every phase; where placement or open calls make a difference, in each variant. */
@@ -47,6 +49,8 @@ const RUNS: readonly (readonly [name: string, phase: Phase, run: RunSnapshot])[]
     ['acting, a call started', 'acting', given(...acting, callStarted(call(AT)))],
     ['checking its report', 'checking', given(...checking(1))],
     ['checking its report for the last time', 'checking', given(...checking(0))],
+    ['waiting', 'waiting', given(...waiting)],
+    ['waiting in the background', 'waiting', given(...waiting, backgrounded())],
     ['draining', 'draining', given(...requesting, replied({ at: AT, says: 'done' }))],
     ['draining with open calls', 'draining', given(...acting, killed())],
     ['stopping', 'stopping', given(...requesting, replied({ at: AT, says: 'done' }), drained())],

@@ -99,6 +99,7 @@ describe('the graph of a run', () => {
           calls.map(({ callId }) => [callActorId(callId), { src: 'runCall', input: { ...ids, callId } }]),
         ),
         checking: { checkReport: { src: 'checkReport', input: ids } },
+        waiting: { awaitNews: { src: 'awaitNews', input: ids } },
         draining: { drain: { src: 'drain', input: ids } },
         stopping: { stopHooks: { src: 'stopHooks', input: ids } },
         completed: {},

@@ -22,6 +22,7 @@ const EFFECTS = Object.keys({
   requestModel: true,
   runCall: true,
   checkReport: true,
+  awaitNews: true,
   drain: true,
   stopHooks: true,
 } satisfies Record<EffectName, true>)
