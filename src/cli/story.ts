@@ -129,7 +129,10 @@ function tell(event: AgentEvent, at: number, agent: Agent, cwd: string): Told[] 
     case 'child.launched':
       return line(`+ ${event.child.agentId} goes on in the background`, 'quiet')
     case 'message.accepted':
-      return line(`· has a message of ${event.origin.from === 'agent' ? event.origin.agentId : event.origin.from}`, 'quiet')
+      return line(
+        `· has a message of ${event.origin.from === 'agent' ? event.origin.agentId : event.origin.from}`,
+        'quiet',
+      )
     case 'servers.requested':
       return line(`+ MCP ${event.servers.join(', ')}`, 'quiet')
     case 'hook.started':

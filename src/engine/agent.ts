@@ -615,7 +615,8 @@ export class Agent implements MailboxOwner {
       this.#actor?.start()
     }
     this.#take(step)
-    if (event.type !== 'agent.spawned' && !isBetweenRuns(this.#actor?.snapshot, event)) this.#actor?.apply(event)
+    if (event.type !== 'agent.spawned' && !isBetweenRuns(this.#actor?.snapshot, event))
+      this.#actor?.apply(event)
     this.#emitFact(recorded)
     this.#showPhase()
     this.#wakeWaiters(event)
@@ -628,7 +629,8 @@ export class Agent implements MailboxOwner {
     switch (event.type) {
       case 'message.accepted':
       case 'child.launched':
-        return this.noteNews()
+        this.noteNews()
+        return
       case 'message.added':
       case 'run.started':
         for (const key of event.tells ?? []) this.session.ends.forget(key)

@@ -8,12 +8,7 @@
 import { messageText } from '../definitions/notice.ts'
 import { agentResultContent, agentStructuredResult } from '../definitions/report.ts'
 import { sleep } from '../effects/clock.ts'
-import type {
-  AgentsPort,
-  SendReceipt,
-  TaskAnswer,
-  TaskStatus,
-} from '../effects/tools/agents/agents-port.ts'
+import type { AgentsPort, SendReceipt, TaskAnswer, TaskStatus } from '../effects/tools/agents/agents-port.ts'
 import { unknownAgent } from '../effects/tools/agents/words.ts'
 import { hasChoice } from '../machines/agent/context.ts'
 import type { RunKey } from '../machines/agent/events.ts'
@@ -80,7 +75,10 @@ export function agentsPort(core: EngineCore, caller: Agent, signal: AbortSignal)
     const live = id.success ? core.agents.get(id.data) : undefined
     if (live?.isRunning !== true) return result(taskId, 0)
     if (!isBelow(live, caller))
-      return { kind: 'refused', message: `Agent ${taskId} is none that you have started, so you cannot stop it.` }
+      return {
+        kind: 'refused',
+        message: `Agent ${taskId} is none that you have started, so you cannot stop it.`,
+      }
     await live.kill(`agent ${caller.id}`)
     return report(live.id)
   }

@@ -84,8 +84,7 @@ async function bringBack(core: EngineCore, session: Session, options: ResumeOpti
   await Promise.all(tree.filter(({ fate }) => fate === 'orphan').map(({ agent }) => endOrphan(core, agent)))
 }
 
-const goesOn = (fate: Fate): fate is 'attached' | 'background' =>
-  fate === 'attached' || fate === 'background'
+const goesOn = (fate: Fate): fate is 'attached' | 'background' => fate === 'attached' || fate === 'background'
 
 interface Reading {
   readonly core: EngineCore
@@ -177,8 +176,7 @@ async function loadChildren(reading: Reading, parent: Loaded): Promise<Loaded[]>
 function childrenToOpen(parent: Loaded): { readonly id: AgentId; readonly fate: Fate }[] {
   const { ledger, leftChildren, owed } = parent.agent.digest
   // The calls of a run that is at its end are not started again, and over a gap a run may not know a call at all.
-  const held: Fate =
-    goesOn(parent.fate) && phaseOfLoaded(parent.agent) !== 'draining' ? 'attached' : 'ending'
+  const held: Fate = goesOn(parent.fate) && phaseOfLoaded(parent.agent) !== 'draining' ? 'attached' : 'ending'
   const open = new Set(parent.agent.run?.snapshot.context.calls.map(({ callId }) => callId))
   const waitedFor = ledger.open.flatMap(({ started: { callId, child } }) =>
     child === undefined ? [] : [{ id: child.agentId, fate: open.has(callId) ? held : ('orphan' as const) }],
@@ -188,9 +186,7 @@ function childrenToOpen(parent: Loaded): { readonly id: AgentId; readonly fate: 
   return [
     ...waitedFor,
     ...inBackground.map((id) => ({ id, fate: 'background' as const })),
-    ...leftChildren
-      .filter((id) => !inBackground.includes(id))
-      .map((id) => ({ id, fate: 'orphan' as const })),
+    ...leftChildren.filter((id) => !inBackground.includes(id)).map((id) => ({ id, fate: 'orphan' as const })),
   ]
 }
 

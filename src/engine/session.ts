@@ -429,8 +429,7 @@ export class Session {
   /** Lets agents in the background go on that were read back, and wakes a root that was not told of an end. */
   goOn(): void {
     for (const agent of this.agents) if (agent.isInBackground) agent.restart()
-    if (!this.root.isRunning && this.root.digest.owed.length > 0)
-      this.closeAfter(wake(this.#core, this.root))
+    if (!this.root.isRunning && this.root.digest.owed.length > 0) this.closeAfter(wake(this.#core, this.root))
   }
 
   /** Where progress and report of an agent in the background are written; undefined where none is. */

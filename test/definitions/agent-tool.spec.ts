@@ -71,13 +71,13 @@ describe('the input of Agent', () => {
   })
 
   it.each<[Partial<Features>, readonly string[]]>([
-    [{}, []],
-    [{ background: true }, ['run_in_background']],
+    [{}, ['run_in_background']],
+    [{ background: false }, []],
     [{ background: true, fork: true }, []],
     [{ background: true, coordinator: true }, []],
     [{ background: true, forceBackground: true }, []],
-    [{ worktree: true, cwdArgument: true }, ['isolation', 'cwd']],
-    [{ teams: true }, ['name', 'team_name', 'mode']],
+    [{ background: false, worktree: true, cwdArgument: true }, ['isolation', 'cwd']],
+    [{ background: false, teams: true }, ['name', 'team_name', 'mode']],
   ])('offers under %j beyond the plain fields %j', (features, added) => {
     const moment = agentToolMoment({ ...DEFAULT_FEATURES, ...features })
     expect(fieldsOf(agentInputSchema(moment))).toEqual([...fieldsOf(agentInputSchema()), ...added])

@@ -324,7 +324,7 @@ describe('foreground or background', () => {
     [
       'the host forces what is off',
       {},
-      { forceBackground: true },
+      { background: false, forceBackground: true },
       false,
       'setting features.background is off; setting features.forceBackground asks for it',
     ],
@@ -337,7 +337,7 @@ describe('foreground or background', () => {
   it.each([{ run_in_background: true }, { subagent_type: 'verification' }])(
     'stays in the foreground where the background is off, and says so: %j',
     (input) => {
-      const plan = planOf(input)
+      const plan = planOf(input, { features: { background: false } })
       expect(plan.background.value).toBe(false)
       expect(noteCodes(plan)).toEqual(['background-not-available'])
     },

@@ -48,7 +48,8 @@ async function settleChildren(core: EngineCore, agent: Agent): Promise<void> {
   const host = agent.session.hostOf(agent)
   for (const { agentId, run } of owed) {
     const child = { agentId, run }
-    if (!host.digest.owed.some((key) => isSameRun(key, child))) await host.post({ type: 'child.launched', child })
+    if (!host.digest.owed.some((key) => isSameRun(key, child)))
+      await host.post({ type: 'child.launched', child })
     await agent.post({ type: 'child.released', child })
   }
   if (!host.isRunning) agent.session.goOn()

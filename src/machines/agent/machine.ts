@@ -395,7 +395,9 @@ export const agentMachine = machineSetup.createMachine({
             placing: {
               always: [{ guard: 'isInBackground', target: 'backgrounded' }, { target: 'foreground' }],
             },
-            foreground: { on: { 'agent.backgrounded': { target: 'backgrounded', actions: 'leaveForeground' } } },
+            foreground: {
+              on: { 'agent.backgrounded': { target: 'backgrounded', actions: 'leaveForeground' } },
+            },
             backgrounded: {},
           },
         },

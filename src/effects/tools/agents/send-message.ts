@@ -30,7 +30,9 @@ export const sendMessageTool: Tool<z.infer<typeof Input>> = {
     const receipt = await portOf(context).send(to, message, context.key)
     if (receipt.kind === 'refused') return { content: receipt.message, isError: true }
     const how =
-      receipt.how === 'queued' ? 'It reads the message between two of its steps.' : 'It goes on with the message.'
+      receipt.how === 'queued'
+        ? 'It reads the message between two of its steps.'
+        : 'It goes on with the message.'
     return {
       content: `Sent to ${taskLine(receipt.to)}. ${how}`,
       structured: { success: true, message: how, to: receipt.to.taskId },

@@ -8,10 +8,7 @@ const MAX_WAIT_MS = 600_000
 
 const Input = z.strictObject({
   task_id: z.string().min(1).describe('The id of the agent, as the call that started it gave it.'),
-  block: z
-    .boolean()
-    .default(true)
-    .describe('Wait until it is done. false: only look how far it is.'),
+  block: z.boolean().default(true).describe('Wait until it is done. false: only look how far it is.'),
   timeout: z
     .number()
     .int()

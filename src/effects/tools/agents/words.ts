@@ -33,7 +33,10 @@ export function answerOutput(answer: TaskAnswer, taskId: string): ToolOutput {
     case 'going-on':
       return {
         content: `${taskText(answer.task)}\n\nIt is not done yet. You are told when it is.`,
-        structured: { retrieval_status: 'not_ready', task: { ...answer.task, parentId: answer.task.parentId ?? '' } },
+        structured: {
+          retrieval_status: 'not_ready',
+          task: { ...answer.task, parentId: answer.task.parentId ?? '' },
+        },
       }
     case 'refused':
       return { content: answer.message, isError: true }
