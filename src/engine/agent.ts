@@ -41,6 +41,7 @@ import type { EngineCore } from './core.ts'
 import { EffectScope } from './effect-scope.ts'
 import { Suspended } from './effects/suspended.ts'
 import { EngineError, JournalError, messageOf, toFault } from './errors.ts'
+import { inheritedConversation } from './inherit.ts'
 import { LazyConversation } from './lazy-conversation.ts'
 import { LogDigest } from './log-digest.ts'
 import type { MailboxOwner, Posted } from './mailbox.ts'
@@ -407,10 +408,22 @@ export class Agent implements MailboxOwner {
   /** The messages of the next request, from the log. Rejects as {@link loadConversation} does. */
   async requestMessages(model: string): Promise<readonly RequestMessage[]> {
     const conversation = this.#conversation.loaded ?? (await this.loadConversation())
-    if (this.#request?.model !== model) {
-      this.#request = { model, projection: createRequestMessages(conversation, model) }
-    }
-    return this.#request.projection.messages()
+    return this.#projectionOf(conversation, model).messages()
+  }
+
+  /** A fork shares what its parent's requests are made of. */
+  #projectionOf(conversation: Conversation, model: string): RequestMessages {
+    if (this.#request?.model === model) return this.#request.projection
+    const parents = this.parent?.projectionFor(conversation.forkedFrom?.conversation, model)
+    const projection = parents?.fork(conversation) ?? createRequestMessages(conversation, model)
+    this.#request = { model, projection }
+    return projection
+  }
+
+  /** What its requests to a model are made of, if it is about that conversation. */
+  projectionFor(conversation: Conversation | undefined, model: string): RequestMessages | undefined {
+    const isSame = conversation !== undefined && conversation === this.#conversation.loaded
+    return isSame && this.#request?.model === model ? this.#request.projection : undefined
   }
 
   /** What a call of its last reply asks for, as the model wrote it. */
@@ -436,9 +449,15 @@ export class Agent implements MailboxOwner {
     return this.prepared?.tools.some(({ name }) => name === toolName) === true
   }
 
+  /** Whether it is its parent at the moment of the call, on a task of its own. */
+  get isFork(): boolean {
+    return this.birth.inherits?.fork !== undefined
+  }
+
   /** Who asks, for usage and telemetry. */
   get requestSource(): string {
     if (this.parent === undefined) return 'main'
+    if (this.isFork) return 'fork'
     return `agent:${this.definition?.source ?? 'unknown'}:${this.birth.plan.agentType}`
   }
 
@@ -487,9 +506,13 @@ export class Agent implements MailboxOwner {
     this.phase$.complete()
   }
 
-  /** The conversation of a branch begins with what it shares. */
+  /** The conversation of a branch begins with what it shares, and that of a fork with its parent's. */
   #behindBase(own: LazyConversation): LazyConversation {
     const base = this.#birth?.base
+    const { parent } = this
+    const inherits = this.#birth?.inherits
+    if (inherits !== undefined && parent !== undefined)
+      return own.onto(async () => inheritedConversation(await parent.loadConversation(), inherits))
     return base === undefined ? own : own.after(() => sharedConversation(this.#core, base, this.logPath))
   }
 

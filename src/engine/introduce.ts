@@ -23,6 +23,8 @@ export function memorySection(core: EngineCore, { memory }: Agent): string | und
 /** What stands before the task of the run that is being prepared. */
 export async function introduce(core: EngineCore, agent: Agent): Promise<readonly EventDraft[]> {
   const { definition } = agent
+  // It has heard all of it as its parent.
+  if (agent.isFork) return []
   return [
     ...(await userContext(core, agent)),
     ...skills(core, agent),
@@ -34,7 +36,9 @@ export async function introduce(core: EngineCore, agent: Agent): Promise<readonl
 async function userContext(core: EngineCore, agent: Agent): Promise<readonly EventDraft[]> {
   const { project, features } = core
   const isOmitted = agent.definition?.omitClaudeMd === true && features.omitClaudeMd
-  if (project === undefined || isOmitted || agent.digest.told('context') !== undefined) return []
+  const isInherited = agent.birth.inherits?.from === 'all'
+  if (project === undefined || isOmitted || isInherited || agent.digest.told('context') !== undefined)
+    return []
   const { text, diagnostics } = await project.userContext(agent.cwd)
   tellHost(core, diagnostics)
   if (text === '') return []

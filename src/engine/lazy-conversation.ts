@@ -45,6 +45,16 @@ export class LazyConversation {
     })
   }
 
+  /** The same behind a beginning that is nobody else's: `readBeginning` makes it when it is wanted. */
+  onto(readBeginning: () => Promise<Conversation>): LazyConversation {
+    return LazyConversation.unread(async () => {
+      const whole = await readBeginning()
+      const own = await this.load()
+      for (const entry of own.entries()) whole.push(entry)
+      return whole
+    })
+  }
+
   /** Takes the next event of the log. */
   push(recorded: Recorded): void {
     if (this.#held.kind === 'whole') this.#held.conversation.push(recorded)

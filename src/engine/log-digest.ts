@@ -211,6 +211,7 @@ export class LogDigest {
     switch (event.type) {
       case 'agent.spawned':
         this.#agentId = event.agentId
+        if (event.inherits?.seen !== undefined) this.seen.note(event.inherits.seen)
         break
       case 'run.started':
         this.#run = event.run

@@ -2,13 +2,15 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { AGENT_TOOL_NAME } from '../definitions/agent-tool.ts'
+import { COORDINATOR_TOOLS, coordinatorPrompt } from '../definitions/built-in/coordinator.ts'
 import { MAIN_PROMPT } from '../definitions/built-in/main.ts'
 import type { Diagnostic } from '../definitions/diagnostic.ts'
 import type { ReportSchema } from '../definitions/report-schema.ts'
 import { readReportSchema } from '../definitions/report-schema.ts'
 import { renderSystemPrompt } from '../definitions/system-prompt.ts'
+import { DELEGATION_TOOLS, ROOT_ONLY_TOOLS } from '../definitions/tool-names.ts'
 import type { ToolPool } from '../definitions/tool-pool.ts'
-import { resolveToolPool } from '../definitions/tool-pool.ts'
+import { forkToolPool, resolveToolPool } from '../definitions/tool-pool.ts'
 import type { Agent, Prepared } from './agent.ts'
 import type { EngineCore } from './core.ts'
 import { EngineError } from './errors.ts'
@@ -19,10 +21,12 @@ export type ResolvedPool = Extract<ToolPool, { kind: 'resolved' }>
 /** The tools of an agent. Throws an `EngineError` when its definition's list comes to nothing. */
 export function poolOf(core: EngineCore, agent: Agent): ResolvedPool {
   const { plan, depth } = agent.birth
+  if (agent.isFork && agent.parent !== undefined) return forkToolPool(agent.parent.pool)
   const definition = agent.definition ?? { agentType: plan.agentType }
   const { table, ownTools } = agent.servers
+  const coordinates = plan.agentType === ROOT_TYPE && core.features.coordinator
   const pool = resolveToolPool(
-    table.tools.map(({ name }) => name),
+    table.tools.map(({ name }) => name).filter((name) => !coordinates || COORDINATOR_TOOLS.includes(name)),
     definition,
     {
       isChild: agent.parent !== undefined,
@@ -46,7 +50,7 @@ export function render(core: EngineCore, agent: Agent, memory: string | undefine
   const offered = new Set(agent.pool.tools)
   const tools = agent.servers.table.definitions().filter(({ name }) => offered.has(name))
   const isRoot = plan.agentType === ROOT_TYPE
-  const base = isRoot ? (core.root.systemPrompt ?? MAIN_PROMPT) : (agent.definition ?? MAIN_PROMPT)
+  const base = isRoot ? (core.root.systemPrompt ?? mainPrompt(core)) : (agent.definition ?? MAIN_PROMPT)
   const system = renderSystemPrompt({
     base,
     cwd: agent.cwd,
@@ -60,6 +64,14 @@ export function render(core: EngineCore, agent: Agent, memory: string | undefine
     isChild: agent.parent !== undefined,
   })
   return { system, tools }
+}
+
+/** The prompt of the agent that a person talks to. */
+function mainPrompt({ features, tools }: EngineCore): string {
+  if (!features.coordinator) return MAIN_PROMPT
+  const isWorkers = (name: string): boolean =>
+    !DELEGATION_TOOLS.includes(name) && !ROOT_ONLY_TOOLS.includes(name)
+  return coordinatorPrompt(tools.tools.map(({ name }) => name).filter(isWorkers))
 }
 
 /** What cannot be honoured of the schema of an agent's report. */

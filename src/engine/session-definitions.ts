@@ -6,6 +6,8 @@
  *   F2  A definition that has changed since, or is gone, is told when its agent is resumed.
  */
 import type { AgentDefinition } from '../definitions/agent-definition.ts'
+import { FORK } from '../definitions/built-in/fork.ts'
+import { WORKER } from '../definitions/built-in/worker.ts'
 import { recordDefinition, restoreDefinition } from '../definitions/recorded-definition.ts'
 import type { BlobStore } from '../journal/blob-store.ts'
 import type { MaybePromise } from '../journal/storage.ts'
@@ -71,6 +73,10 @@ export class SessionDefinitions {
 
   /** The definition that is active under this name now. */
   named(agentType: string): AgentDefinition | undefined {
-    return this.#current().find((definition) => definition.agentType === agentType)
+    const isMeant = (definition: AgentDefinition): boolean => definition.agentType === agentType
+    return this.#current().find(isMeant) ?? OF_ROUTING.find(isMeant)
   }
 }
+
+/** What only a decision about a spawn can choose. */
+const OF_ROUTING: readonly AgentDefinition[] = [FORK, WORKER]

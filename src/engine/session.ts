@@ -6,6 +6,7 @@
  */
 import type { AgentDefinition } from '../definitions/agent-definition.ts'
 import type { AgentInput } from '../definitions/agent-tool.ts'
+import { forkDirective } from '../definitions/built-in/fork.ts'
 import type { Limits } from '../definitions/limits.ts'
 import type { McpServerFact } from '../definitions/mcp-requirement.ts'
 import type { PermissionRule } from '../definitions/permissions/rule.ts'
@@ -28,6 +29,7 @@ import type { EngineCore } from './core.ts'
 import { SessionEnds } from './ends.ts'
 import type { EngineDiagnosticCode } from './errors.ts'
 import { EngineClosedError, EngineError, messageOf } from './errors.ts'
+import { inheritance } from './inherit.ts'
 import { isSameRun } from './log-digest.ts'
 import type { Posted } from './mailbox.ts'
 import { render } from './render.ts'
@@ -231,6 +233,8 @@ export class Session {
         mode: caller.mode,
         model: plan.model.value,
         allowedAgentTypes: caller.pool.allowedAgentTypes,
+        effort: plan.effort?.value,
+        isFork: caller.isFork,
       },
       policy: {
         limits,
@@ -281,8 +285,10 @@ export class Session {
       depth: parent.birth.depth + 1,
       parent: { agentId: parent.id, callId: call.callId, toolUseId: call.toolUseId },
       plan,
+      ...inheritance(parent, plan),
     }
-    await this.startRun(child, call.prompt, child.isBorn ? undefined : birth, {
+    const prompt = birth.inherits?.fork === undefined ? call.prompt : forkDirective(call.prompt)
+    await this.startRun(child, prompt, child.isBorn ? undefined : birth, {
       maxTurns: plan.maxTurns?.value,
       from: parent,
       background: plan.background?.value,
@@ -328,7 +334,8 @@ export class Session {
    * of its prompt that no other agent has.
    */
   async prepare(agent: Agent, memory?: string): Promise<PreparedBlobs> {
-    const { plan, depth } = agent.birth
+    const { plan, depth, inherits } = agent.birth
+    if (inherits?.fork !== undefined) return this.#forkedPreparation(agent, inherits.fork)
     const key = JSON.stringify([
       plan.agentType,
       plan.definition,
@@ -349,6 +356,26 @@ export class Session {
       system: await this.blobs.put(prepared.system),
       tools: await this.blobs.put(toolsText),
     }
+    this.#prepared.set(key, blobs)
+    return blobs
+  }
+
+  /** A fork is asked with the very bytes of its parent's last request. */
+  async #forkedPreparation(
+    { parent }: Agent,
+    { system, tools }: { readonly system: BlobHash; readonly tools: BlobHash },
+  ): Promise<PreparedBlobs> {
+    const parents = parent?.digest.prepared
+    if (parent?.prepared !== undefined && parents?.system === system && parents.tools === tools)
+      return { prepared: parent.prepared, system, tools }
+    const key = `fork ${system} ${tools}`
+    const known = this.#prepared.get(key)
+    if (known !== undefined) return known
+    const prepared = {
+      system: await this.blobs.get(system),
+      tools: JSON.parse(await this.blobs.get(tools)),
+    }
+    const blobs = { prepared, system, tools }
     this.#prepared.set(key, blobs)
     return blobs
   }

@@ -43,6 +43,8 @@ export async function tellListings(core: EngineCore, agent: Agent): Promise<void
 
 function listingsOf(core: EngineCore, agent: Agent): readonly Listing[] {
   const { project } = core
+  // What its parent was told stands in what it inherits; and it starts no agents.
+  if (agent.isFork) return []
   return [
     ...(agent.mayUse(AGENT_TOOL_NAME) ? [agentsList(core, agent)] : []),
     ...(project !== undefined && agent.mayUse('Skill')

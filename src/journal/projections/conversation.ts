@@ -37,6 +37,8 @@ export interface Conversation {
   entries(start?: number): Iterable<ConversationEntry>
   /** What an open call of the last reply asks for, as the model wrote it; undefined for any other call. */
   toolUse(callId: CallId): ToolUseBlock | undefined
+  /** The index of the reply whose first line is at `seq`; undefined when there is no such reply. */
+  indexOfReply(seq: number): number | undefined
   /** The text of the reply whose first line is at `seq`: empty when it has none, undefined when there is no such reply. */
   textOfReply(seq: number): string | undefined
   /**
@@ -142,19 +144,19 @@ class GrowingConversation implements Conversation {
   }
 
   textOfReply(seq: number): string | undefined {
-    const index = this.#indexOfReply(seq)
+    const index = this.indexOfReply(seq)
     const event = index === undefined ? undefined : this.#list.at(index)?.event
     return event?.type === 'reply.received' ? textOf(event.reply.content) : undefined
   }
 
   fork(upTo: number): Conversation {
     return new GrowingConversation(this.#list.fork(upTo), { conversation: this, length: upTo }, (seq) => {
-      const index = this.#indexOfReply(seq)
+      const index = this.indexOfReply(seq)
       return index !== undefined && index < upTo ? index : undefined
     })
   }
 
-  #indexOfReply(seq: number): number | undefined {
+  indexOfReply(seq: number): number | undefined {
     return this.#replies.get(seq) ?? this.#inherited?.(seq)
   }
 

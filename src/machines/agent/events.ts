@@ -58,6 +58,10 @@ export const SpawnPlan = z.looseObject({
   thinking: resolved(z.string()).optional(),
   effort: resolved(z.union([z.enum(['low', 'medium', 'high']), z.number()])).optional(),
   tokens: resolved(z.number().int().positive()).optional(),
+  /** What it takes over of its parent's conversation. */
+  conversation: resolved(z.enum(['all', 'turn'])).optional(),
+  /** Its prompt and its tools are its parent's, to the byte. */
+  isFork: z.literal(true).optional(),
   /** The definition as it was then: a blob. Absent: the root's, which has none, and in logs of the first version. */
   definition: BlobHash.optional(),
 })
@@ -86,6 +90,23 @@ export const Base = z.looseObject({
 })
 export type Base = z.infer<typeof Base>
 
+/** A file as a call left or saw it: the hash of its content, null when there is none. */
+export const SeenFile = z.object({ path: z.string(), hash: z.string().nullable() })
+export type SeenFile = z.infer<typeof SeenFile>
+
+/** What an agent begins with of its parent's conversation. Shared lines are read in the parent's log, never copied. */
+export const Inherited = z.looseObject({
+  /** First line of the parent's reply that made the call: what stands before it is shared, and its words. */
+  seq: z.number().int().nonnegative(),
+  /** All of it, or what came since the prompt of the parent's run. */
+  from: z.enum(['all', 'turn']),
+  /** Of a fork: the prompt and the tools that its parent was asked with, to the byte. */
+  fork: z.looseObject({ system: BlobHash, tools: BlobHash }).optional(),
+  /** Files that the parent had seen, as it had seen them. */
+  seen: z.array(SeenFile).optional(),
+})
+export type Inherited = z.infer<typeof Inherited>
+
 /** First line of every log: who this agent is, each value with the rule that decided it. */
 export const AgentSpawned = z.looseObject({
   type: z.literal('agent.spawned'),
@@ -95,6 +116,8 @@ export const AgentSpawned = z.looseObject({
   plan: SpawnPlan,
   /** Only for the root of a branched session: what comes before its first line. */
   base: Base.optional(),
+  /** What it begins with of its parent's conversation. Absent: nothing, it knows its task. */
+  inherits: Inherited.optional(),
   /** Root only: values in force for the session (feature gates, rules of the host), so that a resume decides alike. */
   session: z.looseObject({}).optional(),
 })
@@ -437,10 +460,6 @@ export const ProcessStarted = z.looseObject({
   /** Kernel start time (clock ticks since boot on Linux), so that a reused pid is not taken for ours. */
   startTime: z.string().optional(),
 })
-
-/** A file as a call left or saw it: the hash of its content, null when there is none. */
-export const SeenFile = z.object({ path: z.string(), hash: z.string().nullable() })
-export type SeenFile = z.infer<typeof SeenFile>
 
 /**
  * The result of a call: `ok`, `error`, `denied` by permissions, or `interrupted`. Stored as the user line with

@@ -362,6 +362,7 @@ describe('the growing projection', () => {
       at,
       entries: (start) => conversation.entries(start),
       toolUse: (id) => conversation.toolUse(id),
+      indexOfReply: (seq) => conversation.indexOfReply(seq),
       textOfReply: (seq) => conversation.textOfReply(seq),
       fork: (upTo) => conversation.fork(upTo),
     }
