@@ -18,6 +18,8 @@ export interface Limits {
   readonly reportNudges: number
   /** Milliseconds after which a foreground agent is moved to the background, with `features.autoBackground`. */
   readonly autoBackgroundMs: number
+  /** Bytes of the output file of an agent in the background. */
+  readonly outputFileBytes: number
   /** Messages that wait for one agent; one more is refused. */
   readonly messages: number
   /** How often in a row stop hooks may send an agent back to work. */
@@ -34,6 +36,7 @@ export const DEFAULT_LIMITS: Limits = {
   toolResultChars: 50_000,
   reportNudges: 1,
   autoBackgroundMs: 120_000,
+  outputFileBytes: 5 * 1024 * 1024,
   messages: 100,
   stopBlocks: 5,
 }

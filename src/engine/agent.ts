@@ -46,6 +46,7 @@ import { LazyConversation } from './lazy-conversation.ts'
 import { LogDigest } from './log-digest.ts'
 import type { MailboxOwner, Posted } from './mailbox.ts'
 import { Mailbox } from './mailbox.ts'
+import { writeProgress } from './outputs.ts'
 import type { EventPlace, ReadAgent } from './read-agent.ts'
 import { resultOf } from './read-agent.ts'
 import type { ResolvedPool } from './render.ts'
@@ -764,6 +765,7 @@ export class Agent implements MailboxOwner {
   }
 
   #emitFact(recorded: Recorded): void {
+    writeProgress(this.#core, this, recorded)
     this.#core.emit({ kind: 'fact', sessionId: this.session.id, agentId: this.id, ...recorded })
   }
 

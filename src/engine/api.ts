@@ -68,6 +68,11 @@ export interface EngineOptions {
    */
   readonly withheldEnv?: readonly string[]
   readonly limits?: Partial<Limits>
+  /**
+   * Agents in the background write what they do, and their reports, to `.claude/tasks/<id>.output` in the project.
+   * Default: where the engine's own storage is used.
+   */
+  readonly outputFiles?: boolean
   /** Events between two snapshots of a log, with which a long log opens fast. Default 2,000; `Infinity`: none. */
   readonly snapshotEvery?: number
   /** How often and how patiently a request is tried. */

@@ -11,6 +11,7 @@ import type { Clock } from '../effects/clock.ts'
 import type { Ids } from '../effects/ids.ts'
 import type { OpenLink } from '../effects/mcp/server-link.ts'
 import type { Model } from '../effects/model/model.ts'
+import type { OutputFiles } from '../effects/output-files.ts'
 import type { ProcessRunner } from '../effects/process/process-runner.ts'
 import type { Project, ProjectMcpServer } from '../effects/project/project.ts'
 import type { ToolTable } from '../effects/tools/tool-table.ts'
@@ -33,6 +34,8 @@ export interface EngineCore {
   readonly model: Model
   readonly maxTokens: number
   readonly tools: ToolTable
+  /** Where agents in the background write what they do; undefined: nowhere. */
+  readonly outputFiles: OutputFiles | undefined
   /** The definitions of this moment: the same array until they change. */
   readonly definitions: readonly AgentDefinition[]
   /** What the person and the project bring along. */

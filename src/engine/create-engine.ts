@@ -21,6 +21,8 @@ import { readGitBranch } from '../effects/git-branch.ts'
 import { newSessionId, systemIds } from '../effects/ids.ts'
 import { createProviderGate } from '../effects/model/gate.ts'
 import { withRetries } from '../effects/model/retrying.ts'
+import type { OutputFiles } from '../effects/output-files.ts'
+import { createOutputFiles } from '../effects/output-files.ts'
 import { createLocalProcessRunner } from '../effects/process/local-process-runner.ts'
 import { listAgentsTool } from '../effects/tools/agents/list-agents.ts'
 import { sendMessageTool } from '../effects/tools/agents/send-message.ts'
@@ -61,7 +63,7 @@ import { prepare } from './effects/prepare.ts'
 import { requestModel } from './effects/request-model.ts'
 import { runCall } from './effects/run-call.ts'
 import { stopHooks } from './effects/stop-hooks.ts'
-import { EngineClosedError, EngineError } from './errors.ts'
+import { EngineClosedError, EngineError, messageOf } from './errors.ts'
 import { EngineHooks } from './hooks/engine-hooks.ts'
 import { createInspection } from './inspection.ts'
 import { openSession, sessionExists } from './open-session.ts'
@@ -297,6 +299,7 @@ function createCore(options: EngineOptions, emit: (event: EngineEvent) => void):
     model: withRetries(options.model, { gate, clock, random: ids.random, options: options.retries ?? {} }),
     maxTokens: options.maxTokens ?? 32_000,
     tools: createToolTable(toolsOf(options)),
+    outputFiles: outputFilesOf(options, cwd, diagnose),
     get definitions() {
       return options.definitions ?? project?.agents.activeAgents ?? BUILT_IN_DEFINITIONS
     },
@@ -352,6 +355,24 @@ function createCore(options: EngineOptions, emit: (event: EngineEvent) => void):
     },
   })
   return core
+}
+
+/** Where logs are real files, so is what agents in the background tell. */
+function outputFilesOf(
+  { storage, outputFiles = storage === undefined, limits }: EngineOptions,
+  project: string,
+  diagnose: EngineCore['diagnose'],
+): OutputFiles | undefined {
+  if (!outputFiles) return undefined
+  return createOutputFiles({
+    project,
+    maxBytes: limits?.outputFileBytes ?? DEFAULT_LIMITS.outputFileBytes,
+    onFailure: (path, error) =>
+      diagnose(
+        'output-not-written',
+        `the output file ${path} could not be written (${messageOf(error)}); the log has everything`,
+      ),
+  })
 }
 
 /** The standard tools without those that speak to a person: there is no way yet to answer them. */

@@ -10,12 +10,15 @@ import type { Agent, EndedRun } from './agent.ts'
 import type { EngineCore } from './core.ts'
 import { messageOf } from './errors.ts'
 import { LogDigest } from './log-digest.ts'
+import { writeReport } from './outputs.ts'
 import type { Session } from './session.ts'
 
 /** An end with everything that may be told of it. */
 export interface TaskEnd {
   readonly end: EndedRun
   readonly task: EndedTask
+  /** The agent whose call it was. */
+  readonly startedBy: AgentId | undefined
 }
 
 /** What is known of a run. */
@@ -41,7 +44,9 @@ export class SessionEnds {
   note(agent: Agent, end: EndedRun): void {
     const isOneShot = agent.definition?.isOneShot === true
     const task = taskOf(agent.birth, end, agent.logPath, isOneShot, agent.outputFile)
-    this.#known.set(nameOf({ agentId: agent.id, run: end.ended.run }), { end, task })
+    const known: TaskEnd = { end, task, startedBy: agent.parent?.id }
+    this.#known.set(nameOf({ agentId: agent.id, run: end.ended.run }), known)
+    writeReport(this.#core, known)
   }
 
   /** It has been told. */
@@ -60,6 +65,7 @@ export class SessionEnds {
       const end = await this.#read(path, key.run)
       if (end === undefined) return { kind: 'lost', why: `its log ${path} does not tell the end of it` }
       this.#known.set(nameOf(key), end)
+      writeReport(this.#core, end)
       return { kind: 'ended', end }
     } catch (error) {
       return { kind: 'lost', why: `its log ${path} cannot be read (${messageOf(error)})` }
@@ -87,7 +93,11 @@ export class SessionEnds {
       const { reportText: text, stopReason, modelUsage, denials } = digest
       const end: EndedRun = { ended: event, text, stopReason, modelUsage, apiDurationMs: 0, denials }
       const isOneShot = this.#session.definitions.of(birth.plan)?.isOneShot === true
-      found = { end, task: taskOf(birth, end, path, isOneShot, this.#session.outputFileOf(birth.agentId)) }
+      found = {
+        end,
+        startedBy: birth.parent?.agentId,
+        task: taskOf(birth, end, path, isOneShot, this.#session.outputFileOf(birth.agentId)),
+      }
       if (run !== undefined) return found
     }
     return found

@@ -54,6 +54,7 @@ export type EngineDiagnosticCode =
   | 'meta-not-written'
   | 'not-woken'
   | 'orphan-not-ended'
+  | 'output-not-written'
   | 'prompt-differs'
   | 'snapshot-not-written'
   | 'snapshot-rejected'

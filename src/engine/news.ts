@@ -70,10 +70,10 @@ async function endFor(
     case 'lost':
       return { task: lostTask(key, state.why), told: { agentId: key.agentId, run: key.run } }
     case 'ended': {
-      const { task, end } = state.end
-      const startedBy = session.pathBetween(agent, key.agentId)
+      const { task, end, startedBy } = state.end
       return {
-        task: startedBy === undefined ? task : { ...task, startedBy },
+        // The agent that started it has come to its end first.
+        task: startedBy === agent.id ? task : { ...task, startedBy },
         told: { agentId: key.agentId, run: key.run, modelUsage: { ...end.modelUsage } },
       }
     }

@@ -448,11 +448,6 @@ export class Session {
     return ancestor ?? this.root
   }
 
-  /** The types of the agents between two, from the upper down; undefined when one has started the other. */
-  pathBetween(_upper: Agent, _agentId: AgentId): string | undefined {
-    return undefined
-  }
-
   /** Lets agents in the background go on that were read back, and wakes a root that was not told of an end. */
   goOn(): void {
     for (const agent of this.agents) if (agent.isInBackground) agent.restart()
@@ -460,8 +455,8 @@ export class Session {
   }
 
   /** Where progress and report of an agent in the background are written; undefined where none is. */
-  outputFileOf(_agentId: AgentId): string | undefined {
-    return undefined
+  outputFileOf(agentId: AgentId): string | undefined {
+    return this.#core.outputFiles?.pathOf(agentId)
   }
 
   /** Suspends every agent and lets go of the lock. Nothing of the session runs any more when it resolves. */

@@ -1,4 +1,5 @@
 /** Agents in the background: launched, moved, waited for, told of, stopped, spoken to; each end once, over restarts. */
+import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import type { ModelRequest } from '../../src/effects/model/model.ts'
@@ -10,6 +11,7 @@ import type { MemoryStorage } from '../../src/journal/memory-storage.ts'
 import type { AgentEvent, AgentEventOf } from '../../src/machines/agent/events.ts'
 import type { TestEngine } from '../helpers/engine.ts'
 import { settle, story, testEngine } from '../helpers/engine.ts'
+import { temporaryFolder } from '../helpers/temporary-folder.ts'
 
 const SESSION = '55555555-5555-4555-8555-555555555555'
 
@@ -182,6 +184,32 @@ describe('an agent that is started in the background', () => {
     expect(second).toMatchObject({ run: 2, origin: { from: 'engine' } })
     expect(JSON.stringify(second?.content)).toContain('report of door-a')
     expect(toldTo(test.facts)).toHaveLength(1)
+    await test.engine.close()
+  })
+})
+
+describe('the output file', () => {
+  it('has what an agent in the background does, and its report when its end is told', async () => {
+    const cwd = temporaryFolder()
+    const doors = new Doors()
+    const files: string[] = []
+    const test = engineOf(
+      doors,
+      (request, turn) => {
+        if (turn === 0) return callMany([agent('door-a')])
+        const file = /Its progress: (\S+?)\\?"/.exec(textIn(request))?.[1]
+        if (file !== undefined) files.push(readFileSync(file, 'utf8'))
+        return say('done')
+      },
+      { cwd, outputFiles: true },
+    )
+    const run = begin(test)
+    await rest()
+    doors.open('door-a')
+    await run.result
+    expect(files[0]).toMatch(/general-purpose: look at door-a/)
+    expect(files[0]).not.toContain('report of door-a')
+    expect(files.at(-1)).toMatch(/→ Pass[^]*ended: completed[^]*report of run 1[^]*report of door-a/)
     await test.engine.close()
   })
 })
