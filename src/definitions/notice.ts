@@ -82,6 +82,11 @@ export function messageText({ from, fromType, text }: AgentMessage): string {
   return envelope('agent-message', text, { attributes: { from, type: fromType } })
 }
 
+/** A question in its envelope, with how to answer it. */
+export function questionText(message: AgentMessage): string {
+  return `${message.text}\n\n(This agent waits for your answer: send it with SendMessage to "${message.from}".)`
+}
+
 /** What the call that started an agent in the background hands to its model. */
 export function launchedText(agentId: string, outputFile: string | undefined): string {
   return [

@@ -48,6 +48,9 @@ export const DELEGATION_TOOLS: readonly string[] = ['Agent', 'TaskOutput', 'Task
 /** Tools that speak to the person, or end the person's own plan: no sub-agent has them. */
 export const ROOT_ONLY_TOOLS: readonly string[] = ['ExitPlanMode', 'AskUserQuestion']
 
+/** Tools that only make sense below somebody. */
+export const CHILD_ONLY_TOOLS: readonly string[] = ['AskParent']
+
 /** What agents that are started in the background keep, besides the tools of MCP servers: nothing that waits for a person. */
 export const BACKGROUND_TOOLS: readonly string[] = [
   'Read',

@@ -2,7 +2,7 @@
  * Which tools an agent of a definition has, of those that exist.
  *
  * A tool that is offered passes a row of steps; the first that objects drops it, and its reason is kept:
- * root-only → nesting → background → source → `tools` → `disallowedTools` → plan. Tools of the agent's own MCP
+ * root-only → child-only → nesting → background → source → `tools` → `disallowedTools` → plan. Tools of the agent's own MCP
  * servers join after `tools`: whoever declares a server wants its tools. An entry may carry a specifier:
  * `Agent(a, b)` names the types that it may start, `Bash(git log:*)` limits the tool's calls, and in
  * `disallowedTools` it forbids such calls and leaves the tool.
@@ -26,6 +26,7 @@ import {
 } from './tool-entries.ts'
 import {
   BACKGROUND_TOOLS,
+  CHILD_ONLY_TOOLS,
   DELEGATION_TOOLS,
   isMcpTool,
   isToolAmong,
@@ -54,6 +55,7 @@ export interface ToolPoolOptions {
 /** The step that dropped a tool. */
 export type ToolPoolStep =
   | 'root-only'
+  | 'child-only'
   | 'nesting'
   | 'background'
   | 'source'
@@ -179,6 +181,11 @@ function stepsFor(
       step: 'root-only',
       reason: 'only the main agent has it',
       drops: (name) => isChild && isToolAmong(name, ROOT_ONLY_TOOLS),
+    },
+    {
+      step: 'child-only',
+      reason: 'nobody has started it',
+      drops: (name) => !isChild && isToolAmong(name, CHILD_ONLY_TOOLS),
     },
     {
       step: 'nesting',

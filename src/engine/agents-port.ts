@@ -5,10 +5,17 @@
  *   A2  A message is sent once per key: the recipient's own log knows the last one of each sender.
  *   A3  Only what an agent has started, and what that has started, can be stopped by it.
  */
-import { messageText } from '../definitions/notice.ts'
+import { inert } from '../definitions/context/envelope.ts'
+import { messageText, questionText } from '../definitions/notice.ts'
 import { agentResultContent, agentStructuredResult } from '../definitions/report.ts'
 import { sleep } from '../effects/clock.ts'
-import type { AgentsPort, SendReceipt, TaskAnswer, TaskStatus } from '../effects/tools/agents/agents-port.ts'
+import type {
+  AgentsPort,
+  ParentAnswer,
+  SendReceipt,
+  TaskAnswer,
+  TaskStatus,
+} from '../effects/tools/agents/agents-port.ts'
 import { unknownAgent } from '../effects/tools/agents/words.ts'
 import { hasChoice } from '../machines/agent/context.ts'
 import type { RunKey } from '../machines/agent/events.ts'
@@ -16,6 +23,7 @@ import { AgentId } from '../machines/ids.ts'
 import type { Agent } from './agent.ts'
 import type { EngineCore } from './core.ts'
 import { launch } from './effects/delegate.ts'
+import { orAborted } from './effects/or-aborted.ts'
 import { EngineError } from './errors.ts'
 import { isSameRun } from './log-digest.ts'
 import { reviveAgent } from './revive.ts'
@@ -97,7 +105,48 @@ export function agentsPort(core: EngineCore, caller: Agent, signal: AbortSignal)
     }
   }
 
-  return { list: others, result, stop, send }
+  return {
+    list: others,
+    result,
+    stop,
+    send,
+    ask: (question, key) => askParent(core, caller, question, key, signal),
+  }
+}
+
+/**
+ * Asks the agent above and waits for its next message. A parent that waits for the caller could not answer: the caller
+ * goes to the background first, and its parent has its call back.
+ */
+async function askParent(
+  core: EngineCore,
+  caller: Agent,
+  question: string,
+  key: string,
+  signal: AbortSignal,
+): Promise<ParentAnswer> {
+  const { parent, session } = caller
+  if (parent === undefined)
+    return { kind: 'unanswered', why: 'Nobody has started you, so there is nobody to ask.' }
+  if (!caller.isInBackground) await caller.post({ type: 'agent.backgrounded', by: 'its question' })
+  const text = questionText({ from: caller.id, fromType: caller.birth.plan.agentType, text: question })
+  const receipt = await session.inTurn(parent.id, () => deliver(core, caller, parent.id, text, key))
+  if (receipt.kind === 'refused') return { kind: 'unanswered', why: receipt.message }
+  while (true) {
+    const arrived = caller.nextNews()
+    const answer = caller.digest.mail.find(
+      ({ origin }) => origin.from === 'agent' && origin.agentId === parent.id,
+    )
+    if (answer !== undefined)
+      return { kind: 'answered', text: inert(answer.content), messageId: answer.messageId }
+    if (!parent.isRunning) return { kind: 'unanswered', why: 'Whoever started you has come to its end.' }
+    // A parent that can go on no more rejects; the caller is stopped with it.
+    const ended = parent.nextEnd().then(
+      () => {},
+      () => {},
+    )
+    await orAborted(Promise.race([arrived, ended]), signal)
+  }
 }
 
 /** An agent as others see it. */

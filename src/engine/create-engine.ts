@@ -24,6 +24,7 @@ import { withRetries } from '../effects/model/retrying.ts'
 import type { OutputFiles } from '../effects/output-files.ts'
 import { createOutputFiles } from '../effects/output-files.ts'
 import { createLocalProcessRunner } from '../effects/process/local-process-runner.ts'
+import { askParentTool } from '../effects/tools/agents/ask-parent.ts'
 import { listAgentsTool } from '../effects/tools/agents/list-agents.ts'
 import { sendMessageTool } from '../effects/tools/agents/send-message.ts'
 import { taskOutputTool } from '../effects/tools/agents/task-output.ts'
@@ -380,7 +381,13 @@ const offeredTools = (): readonly Tool[] =>
   standardTools().filter(({ name }) => name !== 'ExitPlanMode' && name !== 'AskUserQuestion')
 
 /** The tools that speak of other agents. */
-const AGENT_TOOLS: readonly Tool[] = [taskOutputTool, taskStopTool, listAgentsTool, sendMessageTool]
+const AGENT_TOOLS: readonly Tool[] = [
+  taskOutputTool,
+  taskStopTool,
+  listAgentsTool,
+  sendMessageTool,
+  askParentTool,
+]
 
 /** The tools of all agents, before their pools choose. */
 function toolsOf({ tools = offeredTools(), project, features: asked }: EngineOptions): readonly Tool[] {

@@ -298,7 +298,7 @@ export class LogDigest {
   }
 
   /** What a line of the conversation tells of others. */
-  #takeNews({ tells, injects }: AgentEventOf<'run.started' | 'message.added'>): void {
+  #takeNews({ tells, injects }: Pick<AgentEventOf<'message.added'>, 'tells' | 'injects'>): void {
     if (tells !== undefined) {
       this.#settle(tells)
       for (const { modelUsage } of tells)
@@ -328,6 +328,7 @@ export class LogDigest {
 
   #pushCallEnd(event: AgentEventOf<'call.ended'>): void {
     if (event.files !== undefined) this.seen.note(event.files)
+    if (event.injects !== undefined) this.#takeNews({ injects: event.injects })
     const child = this.ledger.get(event.callId)?.started.child
     for (const moment of this.#hooks.keys()) {
       if (moment.endsWith(` ${event.callId}`)) this.#hooks.delete(moment)

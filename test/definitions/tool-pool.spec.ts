@@ -204,8 +204,10 @@ describe('agents that are started in the background', () => {
     ])
   })
 
-  it('are children: the root has all it has, and a child that was moved keeps its array', () => {
-    expect(resolved({ ...background, isChild: false }).tools).toEqual(offered)
+  it('are children: the root has all but what asks a parent, and a child that was moved keeps its array', () => {
+    expect(resolved({ ...background, isChild: false }).tools).toEqual(
+      offered.filter((name) => name !== 'AskParent'),
+    )
     expect(resolved({ ...background, isBackground: false }).tools).toContain('HostTool')
   })
 })

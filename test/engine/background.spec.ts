@@ -499,3 +499,62 @@ describe('a message', () => {
     await test.engine.close()
   })
 })
+
+describe('a question to the parent', () => {
+  /** A child that asks, and reports what it was told; its parent answers, or not. */
+  const asking =
+    (background: boolean, answers: boolean) =>
+    (request: ModelRequest): ScriptedReply => {
+      const turn = turnOf(request)
+      if (!isRoot(request))
+        return turn === 0
+          ? callMany([{ name: 'AskParent', input: { question: 'left or right?' } }])
+          : say(`told: ${JSON.stringify(request.messages.at(-1)?.content).slice(0, 400)}`)
+      if (turn === 0) return callMany([agent('door-a', { run_in_background: background })])
+      const id = /waits for your answer: send it with SendMessage to \\+"(a[0-9a-f]{16})/.exec(
+        textIn(request),
+      )?.[1]
+      const isTold = textIn(request).includes('go left')
+      if (id === undefined || isTold || !answers) return say(`turn ${turn}`)
+      return callMany([{ name: 'SendMessage', input: { to: id, message: 'go left' } }])
+    }
+
+  it.each([true, false])('is answered by its message (started in the background: %s)', async (background) => {
+    const test = testEngine(asking(background, true), {})
+    expect((await begin(test).result).status).toBe('completed')
+    const news = factsOf(test, 'message.added').filter(({ tells }) => tells !== undefined)
+    expect(JSON.stringify(news.at(-1)?.content)).toContain('told: ')
+    expect(JSON.stringify(news.at(-1)?.content)).toContain('go left')
+    expect(factsOf(test, 'call.ended').filter(({ injects }) => injects !== undefined)).toHaveLength(1)
+    expect(factsOf(test, 'agent.backgrounded')).toHaveLength(background ? 0 : 1)
+    await test.engine.close()
+  })
+
+  it('survives a restart while it is open, and is not put twice', async () => {
+    const test = testEngine(asking(true, false), {})
+    begin(test).result.catch(() => {})
+    await rest()
+    const next = testEngine(asking(true, true), { storage: test.storage.crash(), idsFrom: 500 })
+    const run = await next.engine.resume(SESSION)
+    await rest()
+    // The parent has read the question and said nothing: somebody has to speak to it again.
+    expect(next.engine.agents.map(({ phase }) => phase).sort()).toEqual(['acting', 'waiting'])
+    const asked = [...test.facts, ...next.facts].filter(({ event }) => event.type === 'message.accepted')
+    expect(asked).toHaveLength(1)
+    await next.engine.close()
+    await run?.result.catch(() => {})
+  })
+
+  it('is no tool of the root', async () => {
+    const requests: ModelRequest[] = []
+    const test = testEngine((request: ModelRequest) => {
+      requests.push(request)
+      return say('done')
+    }, {})
+    await begin(test).result
+    const names = requests[0]?.tools.map(({ name }) => name)
+    expect(names).toContain('SendMessage')
+    expect(names).not.toContain('AskParent')
+    await test.engine.close()
+  })
+})

@@ -80,6 +80,8 @@ export interface ToolOutput {
   readonly files?: readonly SeenFile[]
   /** The end of another agent's run that this result tells. Counts only where the caller is owed it. */
   readonly delivered?: { readonly agentId: string; readonly run: number }
+  /** Ids of messages to the caller that this result holds. Count only where they wait for it. */
+  readonly injects?: readonly string[]
 }
 
 /** A tool. Generic in its parsed input. */

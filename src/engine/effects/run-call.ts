@@ -282,6 +282,7 @@ async function endedResult(
   const content = await capContent(output.content, agent.session.blobs, agent.session.paths, maxChars)
   const isError = output.isError === true
   const { delivered } = output
+  const injects = output.injects?.filter((id) => agent.digest.mail.some(({ messageId }) => messageId === id))
   const owed = agent.digest.owed.find(
     ({ agentId, run }) => agentId === delivered?.agentId && run === delivered.run,
   )
@@ -293,6 +294,7 @@ async function endedResult(
     ...(output.structured !== undefined && { toolUseResult: output.structured }),
     ...(output.files !== undefined && { files: [...output.files] }),
     ...(owed !== undefined && { delivered: owed }),
+    ...(injects !== undefined && injects.length > 0 && { injects }),
   }
 }
 

@@ -474,6 +474,8 @@ export const CallEnded = z.looseObject({
   toolUseResult: z.unknown().optional(),
   /** Key of the delivered end: the child and its run. */
   delivered: RunKey.optional(),
+  /** The messages of other agents that the result holds. */
+  injects: z.array(z.string()).optional(),
   /** Files whose content the agent now knows. */
   files: z.array(SeenFile).optional(),
 })

@@ -60,6 +60,9 @@ function reply(event: RunEvent): AgentEventOf<'reply.received'> {
 const without = (keys: readonly RunKey[], gone: readonly RunKey[]): readonly RunKey[] =>
   keys.filter(({ agentId, run }) => !gone.some((key) => key.agentId === agentId && key.run === run))
 
+const unread = (mail: readonly string[], injected: readonly string[]): readonly string[] =>
+  mail.filter((id) => !injected.includes(id))
+
 const REFUSED: Fault = {
   code: 'refused',
   message: 'the model refused to answer (stop_reason "refusal")',
@@ -139,7 +142,7 @@ const parts = setup({
       event.type === 'message.added' && (event.tells !== undefined || event.injects !== undefined)
         ? {
             owed: without(context.owed, event.tells ?? []),
-            mail: context.mail.filter((id) => event.injects?.includes(id) !== true),
+            mail: unread(context.mail, event.injects ?? []),
           }
         : {},
     ),
@@ -165,6 +168,7 @@ const parts = setup({
         calls: context.calls.filter((call) => call !== ended),
         ...(event.delivered !== undefined &&
           context.owed.length > 0 && { owed: without(context.owed, [event.delivered]) }),
+        ...(event.injects !== undefined && { mail: unread(context.mail, event.injects) }),
         ...(ended !== undefined &&
           event.outcome === 'denied' && {
             denials: { ...context.denials, [ended.name]: (context.denials[ended.name] ?? 0) + 1 },

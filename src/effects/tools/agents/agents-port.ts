@@ -43,6 +43,10 @@ export type SendReceipt =
   | { readonly kind: 'sent'; readonly to: TaskStatus; readonly how: 'queued' | 'started' }
   | { readonly kind: 'refused'; readonly message: string }
 
+export type ParentAnswer =
+  | { readonly kind: 'answered'; readonly text: string; readonly messageId: string }
+  | { readonly kind: 'unanswered'; readonly why: string }
+
 export interface AgentsPort {
   /** Agents of the session that can be spoken to, the caller left out. */
   list(): readonly TaskStatus[]
@@ -52,4 +56,6 @@ export interface AgentsPort {
   stop(taskId: string): Promise<TaskAnswer>
   /** Sends a message. `key`: the same message with the same key is sent once. */
   send(to: string, text: string, key: string): Promise<SendReceipt>
+  /** Asks whoever started the caller, and waits for the answer. `key` as for `send`. Rejects when the call is aborted. */
+  ask(question: string, key: string): Promise<ParentAnswer>
 }
