@@ -499,6 +499,7 @@ export class Agent implements MailboxOwner {
   async stop(reason: EngineError): Promise<void> {
     this.#snapshotIfDue(true)
     this.#stopped ??= reason
+    this.#core.keepAlive.release(this)
     this.#actor?.stop()
     this.#rejectWaiters(reason)
     await this.scope.settled()
@@ -567,6 +568,7 @@ export class Agent implements MailboxOwner {
   restart(): void {
     if (this.#isStarted || !this.isRunning) return
     this.#isStarted = true
+    this.#core.keepAlive.hold(this)
     this.#actor?.start()
     this.#showPhase()
   }
@@ -636,6 +638,7 @@ export class Agent implements MailboxOwner {
     if (step.actor !== this.#actor) {
       this.#actor = step.actor
       this.#isStarted = true
+      this.#core.keepAlive.hold(this)
       this.#actor?.start()
     }
     this.#take(step)
@@ -686,6 +689,7 @@ export class Agent implements MailboxOwner {
   #stopFor(failure: EngineError): void {
     this.#isHalted = true
     this.#stopped ??= failure
+    this.#core.keepAlive.release(this)
     this.#mailbox.close()
     this.#actor?.stop()
     this.#rejectWaiters(failure)
@@ -751,6 +755,7 @@ export class Agent implements MailboxOwner {
   }
 
   #onEnd(ended: AgentEventOf<'agent.ended'>): void {
+    this.#core.keepAlive.release(this)
     const end = this.#endedRun(ended)
     const waiters = this.#waiters
     this.#waiters = []

@@ -23,6 +23,7 @@ import type { EngineEvent, PermissionOptions } from './api.ts'
 import type { Approvals } from './approvals.ts'
 import type { EngineDiagnosticCode } from './errors.ts'
 import type { EngineHooks } from './hooks/engine-hooks.ts'
+import type { KeepAlive } from './keep-alive.ts'
 import type { RunMachine } from './run-actor.ts'
 
 export interface EngineCore {
@@ -34,6 +35,8 @@ export interface EngineCore {
   readonly model: Model
   readonly maxTokens: number
   readonly tools: ToolTable
+  /** Held by every run that is on. */
+  readonly keepAlive: KeepAlive
   /** Where agents in the background write what they do; undefined: nowhere. */
   readonly outputFiles: OutputFiles | undefined
   /** The definitions of this moment: the same array until they change. */

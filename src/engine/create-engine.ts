@@ -67,6 +67,7 @@ import { stopHooks } from './effects/stop-hooks.ts'
 import { EngineClosedError, EngineError, messageOf } from './errors.ts'
 import { EngineHooks } from './hooks/engine-hooks.ts'
 import { createInspection } from './inspection.ts'
+import { createKeepAlive } from './keep-alive.ts'
 import { openSession, sessionExists } from './open-session.ts'
 import { hostBirth, rootBirth } from './root.ts'
 import type { RunMachine } from './run-actor.ts'
@@ -78,8 +79,6 @@ import { viewOf } from './view.ts'
 const SECRETS = ['ANTHROPIC_API_KEY', 'ANTHROPIC_AUTH_TOKEN']
 
 const NO_HOOKS: readonly ScopedHook[] = []
-
-const KEEP_ALIVE_MS = 2 ** 31 - 1
 
 /**
  * Makes an engine. Nothing touches the disk before the first run.
@@ -232,11 +231,12 @@ class LocalEngine implements Engine {
     return this.#hand(id, started, end)
   }
 
-  /** Makes the handle of a run, and keeps the process alive until it has ended: no timer of the engine does. */
+  /** Makes the handle of a run, and keeps the process alive until it has ended, from before its session is open. */
   #hand(sessionId: SessionId, started: Promise<Agent>, end: Promise<EndedRun>): Run {
     const run = createRun({ sessionId, started, end, events$: this.events$ })
-    const alive = setInterval(() => {}, KEEP_ALIVE_MS)
-    const letGo = () => clearInterval(alive)
+    const { keepAlive } = this.#core
+    keepAlive.hold(run)
+    const letGo = () => keepAlive.release(run)
     run.result.then(letGo, letGo)
     return run
   }
@@ -300,6 +300,7 @@ function createCore(options: EngineOptions, emit: (event: EngineEvent) => void):
     model: withRetries(options.model, { gate, clock, random: ids.random, options: options.retries ?? {} }),
     maxTokens: options.maxTokens ?? 32_000,
     tools: createToolTable(toolsOf(options)),
+    keepAlive: createKeepAlive(),
     outputFiles: outputFilesOf(options, cwd, diagnose),
     get definitions() {
       return options.definitions ?? project?.agents.activeAgents ?? BUILT_IN_DEFINITIONS

@@ -424,7 +424,11 @@ export class Session {
 
   /** An agent's run has ended: a child is let go, the root stays for its next run. */
   onEnd(agent: Agent, end: EndedRun): void {
-    if (agent.parent === undefined) return
+    if (agent.parent === undefined) {
+      // What ended while it said its last word was nobody's to tell.
+      if (agent.digest.owed.length > 0) this.closeAfter(wake(this.#core, agent))
+      return
+    }
     this.forget(agent.id)
     const owner = this.ownerOf(agent, end.ended.run)
     if (owner === undefined) return

@@ -188,6 +188,41 @@ describe('an agent that is started in the background', () => {
   })
 })
 
+describe('a root that does not wait', () => {
+  it('is woken for what ended before it did', async () => {
+    const doors = new Doors()
+    doors.open('door-a')
+    const test = engineOf(doors, (_, turn) => {
+      if (turn === 0) return callMany([agent('door-a'), { name: 'Pass', input: { door: 'door-root' } }])
+      return say('done')
+    })
+    const run = begin(test, { leavesChildren: true })
+    await rest()
+    doors.open('door-root')
+    await run.result
+    await rest()
+    expect(toldTo(test.facts)).toHaveLength(1)
+    await test.engine.close()
+  })
+
+  it('is woken for what ended while it said its last word', async () => {
+    const doors = new Doors()
+    let isLast = false
+    const test = engineOf(doors, (_, turn) => {
+      if (turn === 0) return callMany([agent('door-a')])
+      // Its request is out: what ends now is not in it.
+      if (!isLast) doors.open('door-a')
+      isLast = true
+      return say('done')
+    })
+    await begin(test, { leavesChildren: true }).result
+    await rest()
+    expect(factsOf(test, 'run.started').at(-1)).toMatchObject({ run: 2, origin: { from: 'engine' } })
+    expect(toldTo(test.facts)).toHaveLength(1)
+    await test.engine.close()
+  })
+})
+
 describe('the output file', () => {
   it('has what an agent in the background does, and its report when its end is told', async () => {
     const cwd = temporaryFolder()
