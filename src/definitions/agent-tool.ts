@@ -154,8 +154,18 @@ function fieldsInWords({
 /** The tool's description for a moment: static text, chosen by what is switched on. */
 export function agentToolDescription(moment: AgentToolMoment = PLAIN_MOMENT): string {
   if (moment.coordinator === true) return COORDINATOR_DESCRIPTION
-  return moment.fork === true ? `${AGENT_TOOL_DESCRIPTION}\n\n${FORK_SECTION}` : AGENT_TOOL_DESCRIPTION
+  return [
+    AGENT_TOOL_DESCRIPTION,
+    ...(moment.background ? [BACKGROUND_SECTION] : []),
+    ...(moment.fork === true ? [FORK_SECTION] : []),
+  ].join('\n\n')
 }
+
+const BACKGROUND_SECTION = `In the background
+With \`run_in_background: true\` the call returns at once, and a <task-notification> brings you the report when the agent is done.
+- Use it when you have other work meanwhile. If you need the report before you can go on, leave it out: then the call waits.
+- Do not ask after such an agent again and again, and do not guess what it will find. With nothing else to do, end your turn: you are woken.
+- To go on with an agent that is done, send it a message: it knows everything that it knew.`
 
 const COORDINATOR_DESCRIPTION = `Starts a worker on one part of the job. It works in the background in a context of its own; you are told when it is done, with its report.
 

@@ -118,6 +118,9 @@ describe('what a model is told', () => {
 
   it('explains forks only where there are any, and coordinates in few words', () => {
     expect(agentToolDescription()).toBe(AGENT_TOOL_DESCRIPTION)
+    const withBackground = agentToolDescription({ ...PLAIN_MOMENT, background: true })
+    expect(withBackground.startsWith(AGENT_TOOL_DESCRIPTION)).toBe(true)
+    expect(withBackground).toContain('run_in_background')
     const withFork = agentToolDescription({ ...PLAIN_MOMENT, fork: true })
     expect(withFork.startsWith(AGENT_TOOL_DESCRIPTION)).toBe(true)
     expect(withFork).toMatch(/\nForks\n/u)

@@ -212,10 +212,10 @@ describe('forks', () => {
   it("are not what a definition with the parent's conversation is", () => {
     const heir = define('heir', { forksParentContext: 'turn' })
     const setup = { definitions: [heir], caller: { isFork: true } }
-    const left = planOf({ subagent_type: 'heir' }, setup)
+    const left = planOf({ subagent_type: 'heir' }, { ...setup, features: { parentContext: false } })
     expect(left).not.toHaveProperty('conversation')
     expect(noteCodes(left)).toEqual(['parent-context-not-available'])
-    const plan = planOf({ subagent_type: 'heir' }, { ...setup, features: { parentContext: true } })
+    const plan = planOf({ subagent_type: 'heir' }, setup)
     expect(plan).toMatchObject({ conversation: { value: 'turn', rule: 'definition heir' } })
     expect(plan).not.toHaveProperty('isFork')
   })

@@ -200,6 +200,7 @@ function delivered(
     durationMs: ended.durationMs,
     denials: ended.denials,
     isOneShot: child.definition?.isOneShot === true,
+    canContinue: agent.mayUse('SendMessage'),
     logPath: child.logPath,
   }
   switch (ended.status) {
