@@ -4,6 +4,7 @@ import { whenToUseOf } from '../definitions/agent-definition.ts'
 import type { FoundAgent } from '../definitions/files/agent-file.ts'
 import { checkMcpRequirement } from '../definitions/mcp-requirement.ts'
 import type { Project } from '../effects/project/project.ts'
+import { paintFor } from './agent-colours.ts'
 import { countsOf, shownFile, sourceOf, table, toolsInWords } from './agents-text.ts'
 import { coloursFor } from './colours.ts'
 import { EXIT } from './errors.ts'
@@ -40,7 +41,10 @@ export function listAgents(project: Project, { json }: { readonly json: boolean 
       ...active.map(({ definition }) => rowOf(definition, host)),
     ])
     write(colours.dim(head))
-    for (const row of rows) write(cut(row, width))
+    for (const [index, row] of rows.entries()) {
+      const { agentType = '', color } = active[index]?.definition ?? {}
+      write(withPaint(cut(row, width), oneLine(agentType, MOST_NAME), paintFor(color, colours)))
+    }
     const others = (status: Status): readonly string[] =>
       table(
         rated
@@ -116,13 +120,17 @@ const cut = (row: string, width: number): string =>
         .slice(0, Math.max(0, width - 1))
         .join('')}…`
 
+/** Painted when it has its place: to the columns of a table the signs for a colour would be text. */
+const withPaint = (row: string, name: string, paint: (text: string) => string): string =>
+  row.startsWith(name) ? `${paint(name)}${row.slice(name.length)}` : row
+
 function jsonOf({
   definition,
   shadowedBy,
   status,
   why,
 }: FoundAgent & { readonly status: Status; readonly why?: string }): Readonly<Record<string, unknown>> {
-  const { agentType, source, plugin, model = 'inherit', tools, disallowedTools, filename } = definition
+  const { agentType, source, plugin, model = 'inherit', tools, disallowedTools, color, filename } = definition
   return {
     name: agentType,
     status,
@@ -133,6 +141,7 @@ function jsonOf({
     // Absent and `*` mean the same: all.
     tools: tools ?? ['*'],
     ...(disallowedTools !== undefined && { disallowed_tools: disallowedTools }),
+    ...(color !== undefined && { color }),
     ...(filename !== undefined && { file: filename }),
     ...(shadowedBy !== undefined && {
       shadowed_by: {

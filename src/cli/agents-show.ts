@@ -10,6 +10,7 @@ import { findDefinition } from '../definitions/spawn-type.ts'
 import { READING_TOOLS } from '../definitions/tool-names.ts'
 import { resolveToolPool, type ToolPool } from '../definitions/tool-pool.ts'
 import type { Project } from '../effects/project/project.ts'
+import { paintFor } from './agent-colours.ts'
 import { shownFile, sourceOf, table, toolsInWords } from './agents-text.ts'
 import { coloursFor } from './colours.ts'
 import { CliError, EXIT } from './errors.ts'
@@ -140,6 +141,7 @@ function written(definition: AgentDefinition, project: Project): readonly (reado
 function linesOf(shown: Shown, project: Project, host: Host): readonly string[] {
   const { definition, spawn, pool, prompt, shadowed, diagnostics } = shown
   const colours = coloursFor(host.stdout, host.env)
+  const painted = paintFor(definition.color, colours)
   const place = (each: AgentDefinition): string =>
     oneLine(`${sourceOf(each)}${each.filename === undefined ? '' : `, ${shownFile(each.filename, host)}`}`)
   const section = (title: string, lines: readonly string[]): readonly string[] =>
@@ -151,7 +153,7 @@ function linesOf(shown: Shown, project: Project, host: Host): readonly string[] 
     ...(pool.kind === 'refused' ? [pool] : []),
   ]
   return [
-    `${colours.bold(oneLine(definition.agentType))}  ${place(definition)}`,
+    `${colours.bold(painted(oneLine(definition.agentType)))}  ${place(definition)}`,
     oneLine(whenToUseOf(definition, { callerTools: [] }), MOST_CHARACTERS),
     ...section('What it comes to, started by the main agent with the defaults', [
       ...table(ruled(spawn).map(([name, { value, rule }]) => [name, oneLine(String(value)), why(rule)])),
@@ -178,7 +180,12 @@ function linesOf(shown: Shown, project: Project, host: Host): readonly string[] 
     ]),
     ...section(
       'As it is written',
-      table(written(definition, project).map(([name, value]) => [name, oneLine(value, MOST_CHARACTERS)])),
+      table(
+        written(definition, project).map(([name, value]) => {
+          const shown = oneLine(value, MOST_CHARACTERS)
+          return [name, name === 'color' ? painted(shown) : shown]
+        }),
+      ),
     ),
     ...section(`Prompt ${why(`${prompt.length} characters`)}`, startOf(prompt)),
     ...section('Others of this name, not in use', shadowed.map(place)),

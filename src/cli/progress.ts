@@ -8,6 +8,7 @@
  */
 import type { CancelTimer, Clock } from '../effects/clock.ts'
 import type { EngineEvent } from '../engine/api.ts'
+import { paintFor } from './agent-colours.ts'
 import { type AgentNode, createAgentTree } from './agent-tree.ts'
 import type { Colours } from './colours.ts'
 import { counted, displayWidth, formatCount, formatDuration, forTerminal, oneLine } from './format.ts'
@@ -25,6 +26,8 @@ export interface ProgressOptions {
   readonly output: Output
   readonly clock: Clock
   readonly colours: Colours
+  /** The `color` of the definition of this name. */
+  readonly colorOf: (agentType: string) => string | undefined
   readonly cwd: string
 }
 
@@ -41,7 +44,8 @@ export interface Progress {
 }
 
 /** Progress that follows the events of one session. */
-export function createProgress({ style, output, clock, colours, cwd }: ProgressOptions): Progress {
+export function createProgress({ style, output, clock, colours, colorOf, cwd }: ProgressOptions): Progress {
+  const paintOf = (node: AgentNode): ((text: string) => string) => paintFor(colorOf(node.agentType), colours)
   const tree = createAgentTree(cwd)
   const began = clock.now()
   let drawn = 0
@@ -58,6 +62,7 @@ export function createProgress({ style, output, clock, colours, cwd }: ProgressO
       width: Math.max(20, (output.columns ?? 80) - 1),
       height: Math.max(3, Math.min(MAX_ROWS, (output.rows ?? 24) - 2)),
       colours,
+      paintOf,
     })
     output.write(`${erase()}${rows.map((row) => `${row}\n`).join('')}`)
     drawn = rows.length
@@ -84,7 +89,7 @@ export function createProgress({ style, output, clock, colours, cwd }: ProgressO
         const at = Number.isNaN(step.at) ? clock.now() : step.at
         const seconds = `${(Math.max(0, at - began) / 1000).toFixed(1)}s`.padStart(7)
         output.write(
-          `${seconds} ${'  '.repeat(step.node.depth)}${nameOf(step.node)}: ${oneLine(step.text)}\n`,
+          `${seconds} ${'  '.repeat(step.node.depth)}${paintOf(step.node)(nameOf(step.node))}: ${oneLine(step.text)}\n`,
         )
       }
       if (!stopped && tree.size > 0) schedule(Math.max(0, drawnAt + FRAME_MS - clock.now()))
@@ -129,6 +134,7 @@ interface Canvas {
   readonly width: number
   readonly height: number
   readonly colours: Colours
+  readonly paintOf: (node: AgentNode) => (text: string) => string
 }
 
 /** The rows of the tree, each at most `width` columns wide. */
@@ -163,7 +169,7 @@ function branch(nodes: readonly AgentNode[], index: number): string {
   return `${lines}${continues(depth) ? '├─ ' : '└─ '}`
 }
 
-function renderRow(node: AgentNode, lead: string, { now, width, colours }: Canvas): string {
+function renderRow(node: AgentNode, lead: string, { now, width, colours, paintOf }: Canvas): string {
   const { mark, paint } = markOf(node, colours)
   const isRoot = node.parentId === undefined
   const name = isRoot ? 'main' : oneLine(node.agentType, 24)
@@ -179,7 +185,7 @@ function renderRow(node: AgentNode, lead: string, { now, width, colours }: Canva
   const aboutShown = oneLine(about, Math.max(0, room - 1))
   const aboutText = aboutShown === '' ? '' : ` ${aboutShown}`
   const factsText = oneLine(facts, Math.max(0, room - displayWidth(aboutText) - 2))
-  return `${lead === '' ? '' : colours.dim(lead)}${paint(mark)} ${colours.bold(name)}${aboutText}${factsText === '' ? '' : `  ${colours.dim(factsText)}`}`
+  return `${lead === '' ? '' : colours.dim(lead)}${paint(mark)} ${colours.bold(paintOf(node)(name))}${aboutText}${factsText === '' ? '' : `  ${colours.dim(factsText)}`}`
 }
 
 function markOf({ status }: AgentNode, colours: Colours): { mark: string; paint: (text: string) => string } {

@@ -74,6 +74,7 @@ export async function runCommand(args: RunArguments, host: Host): Promise<number
     output: host.stderr,
     clock: host.clock,
     colours: coloursFor(host.stderr, host.env),
+    colorOf: (name) => project.agents.activeAgents.find(({ agentType }) => agentType === name)?.color,
     cwd: host.cwd,
   })
   const output = createRunOutput(args.outputFormat, host.stdout, await streamJson(args, choice, host))

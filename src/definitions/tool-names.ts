@@ -81,6 +81,7 @@ export const NOT_FOR_FILE_AGENTS: readonly string[] = [
 const spelling = new Map(KNOWN_TOOL_NAMES.map((name) => [name.toLowerCase(), name]))
 // The name of `Agent` in older logs, rules and definitions.
 spelling.set('task', 'Agent')
+const known: ReadonlySet<string> = new Set(KNOWN_TOOL_NAMES.map((name) => name.toLowerCase()))
 
 /** The name as this product spells it: blanks trimmed, case corrected, `Task` read as `Agent`. Others stay. */
 export function canonicalToolName(name: string): string {
@@ -95,7 +96,9 @@ export function isSameTool(left: string, right: string): boolean {
 
 /** Is the tool one of these? */
 export function isToolAmong(name: string, names: readonly string[]): boolean {
-  return names.some((candidate) => isSameTool(candidate, name))
+  const wanted = canonicalToolName(name).toLowerCase()
+  if (names === KNOWN_TOOL_NAMES) return known.has(wanted)
+  return names.some((candidate) => canonicalToolName(candidate).toLowerCase() === wanted)
 }
 
 /** Is it a tool of an MCP server? */

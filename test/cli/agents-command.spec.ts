@@ -1,5 +1,6 @@
 /** `troupe agents` on real folders, with the world of a terminal driven by hand. */
 import { join } from 'node:path'
+import { stripVTControlCharacters } from 'node:util'
 import { describe, expect, it } from 'vitest'
 import { parseArguments } from '../../src/cli/arguments.ts'
 import { UsageError } from '../../src/cli/errors.ts'
@@ -14,9 +15,15 @@ interface Said {
   readonly stderr: string
 }
 
-async function troupe(world: World, args: readonly string[], columns?: number): Promise<Said> {
+async function troupe(
+  world: World,
+  args: readonly string[],
+  columns?: number,
+  env: Record<string, string> = {},
+): Promise<Said> {
   const fake = createFakeHost(['agents', ...args], {
     cwd: world.project,
+    env,
     ...(columns !== undefined && { columns }),
   })
   const code = await main({ ...fake.host, userHome: world.home })
@@ -160,6 +167,24 @@ describe('troupe agents list', () => {
     ])
     expect(of('Explore')).toMatchObject([{ status: 'active', source: 'built-in' }])
     expect(objects.filter((each) => each['status'] === 'failed')).toMatchObject([{ file: failed }])
+  })
+
+  it('draws a name in the colour of its definition where there are colours, and the columns stay in line', async () => {
+    await using world = createWorld()
+    world.write('project/.claude/agents/a.md', agent('p', 'painted', 'color: red\n'))
+    world.write('project/.claude/agents/b.md', agent('p', 'plain', 'color: ultraviolet\n'))
+    const plain = await troupe(world, ['list'])
+    const { stdout } = await troupe(world, ['list'], undefined, { FORCE_COLOR: '1' })
+    expect(plain.stdout).not.toContain('\x1b')
+    expect(stdout).toContain('\x1b[31mpainted\x1b[39m  ')
+    expect(stdout).toMatch(/^plain {2}/m)
+    expect(stripVTControlCharacters(stdout)).toBe(plain.stdout)
+    const objects = jsonLines(await troupe(world, ['list', '--json']))
+    expect(objects.find(({ name }) => name === 'painted')).toMatchObject({ color: 'red' })
+    const shown = await troupe(world, ['show', 'painted'], undefined, { FORCE_COLOR: '1' })
+    expect(shown.lines[0]).toContain('\x1b[31mpainted\x1b[39m')
+    expect(shown.lines.find((line) => line.startsWith('  color '))).toMatch(/ \S+red\S+$/)
+    expect((await troupe(world, ['show', 'plain'])).stdout).toMatch(/color +ultraviolet/)
   })
 
   it('shows agents of flags and plugins', async () => {

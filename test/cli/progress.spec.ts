@@ -1,5 +1,6 @@
 import picocolors from 'picocolors'
 import { describe, expect, it } from 'vitest'
+import { paintFor } from '../../src/cli/agent-colours.ts'
 import { coloursFor } from '../../src/cli/colours.ts'
 import { displayWidth } from '../../src/cli/format.ts'
 import type { Output } from '../../src/cli/host.ts'
@@ -50,6 +51,7 @@ function create(columns?: number) {
     output: terminal.output,
     clock,
     colours: picocolors.createColors(false),
+    colorOf: () => 'red',
     cwd: '/project',
   })
   return { facts, root, child, clock, terminal, progress }
@@ -190,6 +192,39 @@ describe('the tree', () => {
     )
     clock.advance(100)
     expect(terminal.lines[1]).toMatch(/· Bash rm$/)
+  })
+})
+
+describe('the colour of a definition', () => {
+  it.each(['tree', 'lines'] as const)('is that of its agents in the %s, and of no others', (style) => {
+    const { facts } = delegation()
+    const clock = createVirtualClock(facts[0]?.at)
+    const pieces: string[] = []
+    const progress = createProgress({
+      style,
+      output: { isTTY: true, columns: 80, rows: 24, write: (text) => void pieces.push(text) },
+      clock,
+      colours: picocolors.createColors(true),
+      colorOf: (agentType) => (agentType === 'Explore' ? 'orange' : undefined),
+      cwd: '/project',
+    })
+    for (const fact of facts.slice(0, 11)) progress.event(fact)
+    clock.advance(200)
+    progress.stop()
+    const written = pieces.join('')
+    expect(written).toContain('\x1b[38;5;208mExplore')
+    expect(written).toContain(style === 'tree' ? '\x1b[1mmain' : ' main: ')
+  })
+
+  it('is what its name says, and none for other words or where colours are off', () => {
+    const [on, off] = [picocolors.createColors(true), picocolors.createColors(false)]
+    const known = ['red', 'blue', 'green', 'yellow', 'purple', 'orange', 'pink', 'cyan']
+    const painted = known.map((color) => paintFor(color, on)('x'))
+    expect(new Set([...painted, 'x']).size).toBe(known.length + 1)
+    expect(paintFor('Red', on)('x')).toBe(on.red('x'))
+    for (const color of [undefined, '', '#ff0000', 'constructor', '\x1b[31m'])
+      expect(paintFor(color, on)('x')).toBe('x')
+    for (const color of known) expect(paintFor(color, off)('x')).toBe('x')
   })
 })
 

@@ -33,6 +33,8 @@ export function nameOfFile(path: string): string {
 }
 
 function safeName(text: string): string {
+  // As nearly all are.
+  if (/^[\w-]{1,100}$/.test(text)) return text
   const visible = text.replace(INVISIBLE, '-').replaceAll('\\', '-')
   const isPath = /^[/~.]/.test(visible) || visible.includes('..')
   const harmless = isPath

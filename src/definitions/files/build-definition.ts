@@ -36,15 +36,14 @@ export function buildDefinition(
   const { notes } = context
   const chosen = chooseFields(raw.fields, notes)
   if (chosen === undefined) return undefined
-  let read: Partial<AgentDefinition> = {}
+  const read: Partial<AgentDefinition> = {}
   let isRejected = false
   for (const field of chosen.values()) {
     const part = readField(field, raw.mode, context)
     if (part === 'rejected') isRejected = true
-    else read = { ...read, ...part }
+    else Object.assign(read, part)
   }
   const unknown = raw.fields.filter(({ field }) => field === undefined)
-  const unknownKeys = Object.fromEntries(unknown.map(({ key, value }) => [key, value]))
   for (const field of unknown) noteUnknown(field, notes)
   const { whenToUse } = read
   if (whenToUse === undefined) {
@@ -69,7 +68,7 @@ export function buildDefinition(
       ...(baseDir !== undefined && { baseDir }),
       filename: path,
     },
-    unknownKeys,
+    unknownKeys: Object.fromEntries(unknown.map(({ key, value }) => [key, value])),
   }
 }
 

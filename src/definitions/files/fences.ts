@@ -80,6 +80,7 @@ interface Start {
 }
 
 function firstFilledLine(text: string): Start | undefined {
+  if (text.startsWith('-')) return { position: 0, line: 1 }
   const position = text.search(/\S/)
   if (position === -1) return undefined
   const before = text.slice(0, position)
@@ -107,9 +108,9 @@ function linesToFence(text: string, from: number): Between {
   while (position < text.length && position - from <= MAX_FRONTMATTER) {
     const line = lineAt(text, position)
     const bodyStart = position + line.length + 1
-    if (FENCE.test(line)) return { kind: 'closed', lines, closing: line, bodyStart }
+    if (line.startsWith('-') && FENCE.test(line)) return { kind: 'closed', lines, closing: line, bodyStart }
     // YAML's own end mark counts where there is no fence.
-    if (documentEnd === undefined && /^\.\.\.[ \t]*$/.test(line))
+    if (documentEnd === undefined && line.startsWith('.') && /^\.\.\.[ \t]*$/.test(line))
       documentEnd = { kind: 'closed', lines: lines.slice(), closing: line, bodyStart }
     lines.push(line)
     position = bodyStart

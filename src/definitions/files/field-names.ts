@@ -40,7 +40,7 @@ export const RESTRICTING_FIELDS: readonly FieldName[] = ['tools', 'disallowedToo
 
 /** The field that a key means, in whatever case and with whatever between its words. */
 export function fieldOfKey(key: string): FieldName | undefined {
-  return BY_SPELLING.get(folded(key))
+  return isFieldName(key) ? key : BY_SPELLING.get(folded(key))
 }
 
 /**

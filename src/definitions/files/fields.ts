@@ -57,6 +57,7 @@ const Words = z
     z.array(z.string().nullable()).transform((texts) => texts.filter((text) => text !== null)),
   ])
   .transform((words) => [...new Set(words.map((word) => word.trim()).filter((word) => word !== ''))])
+const Text = z.string()
 const Enumerated = z.string().trim().toLowerCase()
 const Schema = z.union([
   z.string().transform((text, context): unknown => {
@@ -73,7 +74,7 @@ const Schema = z.union([
 /** Every field of an agent file. */
 export const FIELDS: Readonly<Record<FieldName, ReadField>> = {
   name: (raw, { notes }) => {
-    const text = z.string().safeParse(raw.value)
+    const text = Text.safeParse(raw.value)
     const name = text.success ? usableName(text.data, notes, placeOf(raw)) : undefined
     return name === undefined
       ? leftOut(raw, notes, 'a text of letters, digits and dashes')
@@ -180,8 +181,10 @@ const EFFORT_BEYOND: Readonly<Record<string, Effort>> = {
   maximum: 'high',
 }
 
+const EffortValue = z.union([Enumerated.pipe(z.enum(['low', 'medium', 'high'])), Count])
+
 function readEffort(raw: RawField, { notes }: FieldContext): Partial<AgentDefinition> {
-  const read = z.union([Enumerated.pipe(z.enum(['low', 'medium', 'high'])), Count]).safeParse(raw.value)
+  const read = EffortValue.safeParse(raw.value)
   if (read.success) return { effort: read.data }
   const word = Enumerated.safeParse(raw.value)
   const nearest =
@@ -193,7 +196,7 @@ function readEffort(raw: RawField, { notes }: FieldContext): Partial<AgentDefini
 }
 
 function readPermissionMode(raw: RawField, { notes }: FieldContext): Partial<AgentDefinition> {
-  const word = z.string().safeParse(raw.value)
+  const word = Text.safeParse(raw.value)
   const mode = PermissionMode.options.find(
     (option) => word.success && folded(option) === folded(word.data.trim()),
   )

@@ -73,9 +73,13 @@ function decoded(bytes: Uint8Array): Decoded {
   return decodedAs('utf-8', bytes)
 }
 
+/** Making one costs as much as decoding a file. It holds no state: each text is decoded as a whole. */
+const strictUtf8 = new TextDecoder('utf-8', { fatal: true })
+
 function decodedAs(encoding: string, bytes: Uint8Array): Decoded {
   try {
-    return { text: new TextDecoder(encoding, { fatal: true }).decode(bytes), isDamaged: false }
+    const decoder = encoding === 'utf-8' ? strictUtf8 : new TextDecoder(encoding, { fatal: true })
+    return { text: decoder.decode(bytes), isDamaged: false }
   } catch {
     return { text: new TextDecoder(encoding).decode(bytes), isDamaged: true }
   }

@@ -6,8 +6,9 @@
  *     the others.
  */
 import { FIELD_KINDS, type FieldName, fieldOfKey, isFieldKey } from './field-names.ts'
-import { readKeyLine } from './key-line.ts'
+import { type KeyLine, readKeyLine } from './key-line.ts'
 import { isRecord } from './plain-data.ts'
+import { isProseWithColon, readPlainMapping } from './plain-mapping.ts'
 import { readYaml, type Yaml } from './read-yaml.ts'
 import { listEntries, proseText, textWithHash, wordText } from './segment-text.ts'
 import { lineSegments, type Segment, yamlSegments } from './segments.ts'
@@ -46,17 +47,18 @@ export type Frontmatter =
 
 /** Reads the lines between the fences. Never throws. */
 export function readFrontmatter(lines: readonly string[], firstLine: number): Frontmatter {
-  const yaml = readMapping(lines)
+  const found = lines.map(readKeyLine)
+  const yaml = readMapping(lines, found)
   if (yaml.kind === 'read') {
     const { value } = yaml
     const keys = Object.keys(value)
-    const segments = yamlSegments(lines, firstLine, new Set(keys))
+    const segments = yamlSegments({ lines, found, firstLine }, new Set(keys))
     return { mode: 'strict', fields: keys.map((key) => asMeant(key, value[key], segments.get(key))) }
   }
   const { reason, line, column } = yaml
   return {
     mode: 'repaired',
-    fields: lineSegments(lines, firstLine).map((segment, index) =>
+    fields: lineSegments({ lines, found, firstLine }).map((segment, index) =>
       index < MOST_READ_ALONE ? fromLines(segment) : fromText(segment),
     ),
     reason,
@@ -69,31 +71,45 @@ type Mapping =
   | { readonly kind: 'read'; readonly value: Readonly<Record<string, unknown>> }
   | Extract<Yaml, { kind: 'broken' }>
 
-function readMapping(lines: readonly string[]): Mapping {
+/** `found`: what each line begins with. */
+function readMapping(lines: readonly string[], found: readonly (KeyLine | undefined)[]): Mapping {
+  const plain = readPlainMapping(lines)
+  if (plain !== undefined) return { kind: 'read', value: plain }
   const yaml = readYaml(lines.join('\n'))
   if (yaml.kind === 'broken') return yaml
   const { value } = yaml
   if (!isRecord(value)) return { kind: 'broken', reason: 'it has no keys' }
   if (lines.find((line) => line.trim() !== '')?.startsWith('{')) return { kind: 'read', value }
   // The reader goes on behind a closing quote and finds keys there: `"Use "it" when: asked"` has two for it.
-  const heads = new Set(lines.flatMap(lineHeads))
-  const stray = Object.keys(value).find((key) => !heads.has(key))
+  const stray = strayKey(lines, found, value)
   if (stray !== undefined) {
     const line = lines.findIndex((text) => text.includes(stray)) + 1
     return { kind: 'broken', reason: 'text stands behind a closing quote', ...(line > 0 && { line }) }
   }
   // And it looks for a closing quote until the end, over lines that are keys of their own.
-  const swallowed = swallowedKey(lines, value)
+  const swallowed = swallowedKey(found, value)
   if (swallowed === undefined) return { kind: 'read', value }
   return { kind: 'broken', reason: 'a quote or bracket is closed behind another key', line: swallowed }
 }
 
+/** A key that no line begins with. */
+function strayKey(
+  lines: readonly string[],
+  found: readonly (KeyLine | undefined)[],
+  value: Readonly<Record<string, unknown>>,
+): string | undefined {
+  const plain = new Set(found.map((line) => line?.key))
+  const others = Object.keys(value).filter((key) => !plain.has(key))
+  if (others.length === 0) return undefined
+  const heads = new Set(lines.flatMap(lineHeads))
+  return others.find((key) => !heads.has(key))
+}
+
 /** The line, from 1, of a known key beside the others that is none of those read. */
 function swallowedKey(
-  lines: readonly string[],
+  found: readonly (KeyLine | undefined)[],
   value: Readonly<Record<string, unknown>>,
 ): number | undefined {
-  const found = lines.map((line) => readKeyLine(line))
   const indent = found.find((line) => line !== undefined)?.indent
   const index = found.findIndex(
     (line) =>
@@ -147,12 +163,15 @@ function asMeant(key: string, value: unknown, segment: Segment | undefined): Raw
 
 function fromLines(segment: Segment): RawField {
   const { key } = segment
-  const yaml = readYaml(segment.written.join('\n'))
-  if (yaml.kind === 'read' && isRecord(yaml.value) && Object.keys(yaml.value).length === 1) {
-    const [[written, value] = [key, undefined]] = Object.entries(yaml.value)
-    if (written === key) return asMeant(key, value, segment)
-  }
-  return fromText(segment)
+  // Read as YAML it would come to the same, only later.
+  if (isProseWithColon(segment.lines[0] ?? '')) return fromText(segment)
+  const mapping = readPlainMapping(segment.written) ?? mappingOf(readYaml(segment.written.join('\n')))
+  const isOfThisKey = Object.keys(mapping).length === 1 && Object.hasOwn(mapping, key)
+  return isOfThisKey ? asMeant(key, mapping[key], segment) : fromText(segment)
+}
+
+function mappingOf(yaml: Yaml): Readonly<Record<string, unknown>> {
+  return yaml.kind === 'read' && isRecord(yaml.value) ? yaml.value : {}
 }
 
 function fromText(segment: Segment): RawField {

@@ -45,14 +45,18 @@ function copied(value: unknown, budget: Budget, level: number): unknown {
   if (value === undefined) return null
   if (typeof value !== 'object') throw new Refusal(`it holds a ${typeof value}`)
   if (value instanceof Date) return Number.isNaN(value.getTime()) ? 'invalid date' : value.toISOString()
-  if (Array.isArray(value)) return Array.from(value, (item) => copied(item, budget, level + 1))
+  if (Array.isArray(value)) {
+    const items: unknown[] = []
+    for (const item of value) items.push(copied(item, budget, level + 1))
+    return items
+  }
   if (value instanceof Uint8Array) throw new Refusal('it holds bytes')
-  // Built from entries and without `__proto__`: a key is data, never a prototype.
-  return Object.fromEntries(
-    Object.entries(value)
-      .filter(([key]) => key !== '__proto__')
-      .map(([key, item]) => [text(key, budget), copied(item, budget, level + 1)]),
-  )
+  const copy: Record<string, unknown> = {}
+  for (const [key, item] of Object.entries(value)) {
+    // A key is data, never a prototype.
+    if (key !== '__proto__') copy[text(key, budget)] = copied(item, budget, level + 1)
+  }
+  return copy
 }
 
 function text(value: string, budget: Budget): string {

@@ -1,12 +1,13 @@
 /**
  * YAML as strict readers take it.
  *
- * Y1. No text runs code: the language is fixed, and the engines that evaluate are replaced.
- * Y2. The same text gives the same answer: gray-matter remembers what it parsed, failed parses as empty ones,
- *     unless it is given options.
+ * Y1. No text runs code: of gray-matter's engines only that for YAML is called, and a text cannot choose another.
+ * Y2. The same text gives the same answer: the engine remembers nothing. (gray-matter itself remembers what it parsed,
+ *     failed parses as empty ones.)
  * Y3. Time is bounded: what its readers take more than linear time for is refused before they see it.
  */
 import matter from 'gray-matter'
+import * as z from 'zod'
 import { isRecord, toPlainData } from './plain-data.ts'
 
 /** What a text says, or why it is not YAML. Places are from 1, in the text. */
@@ -14,22 +15,25 @@ export type Yaml =
   | { readonly kind: 'read'; readonly value: unknown }
   | { readonly kind: 'broken'; readonly reason: string; readonly line?: number; readonly column?: number }
 
-const refuse = (): never => {
-  throw new Error('only YAML is read')
-}
-
-const OPTIONS = {
-  language: 'yaml',
-  engines: { javascript: refuse, js: refuse, coffee: refuse, json: refuse, toml: refuse },
-}
+/**
+ * What gray-matter reads YAML with. What it does besides is to look for fences, which we have found, and costs as
+ * much again as the reading.
+ */
+const { parse } = z
+  .object({
+    yaml: z.object({ parse: z.custom<(text: string) => unknown>((it) => typeof it === 'function') }),
+  })
+  // Its types leave the engines out.
+  .parse('engines' in matter ? matter.engines : undefined).yaml
 
 /** Reads a text without fences. Its values are plain data. Never throws. */
 export function readYaml(text: string): Yaml {
   const problem = tooExpensive(text)
   if (problem !== undefined) return { kind: 'broken', reason: problem }
+  // Only an empty text is empty frontmatter; to the engine one of comments is nothing at all.
+  if (isBlank(text)) return { kind: 'read', value: {} }
   try {
-    const { data } = matter(`---\n${text}\n---\n`, OPTIONS)
-    const plain = toPlainData(data)
+    const plain = toPlainData(parsed(text) ?? {})
     return plain.kind === 'plain'
       ? { kind: 'read', value: plain.value }
       : { kind: 'broken', reason: plain.reason }
@@ -38,13 +42,32 @@ export function readYaml(text: string): Yaml {
   }
 }
 
+/** Behind an empty line, where the fence would be: it makes a byte order mark a character like others. */
+function parsed(text: string): unknown {
+  const { stackTraceLimit } = Error
+  // Where in the reader a text turned out not to be YAML tells nobody anything, and costs more than the reading.
+  Error.stackTraceLimit = 0
+  try {
+    return parse(`\n${text}`)
+  } finally {
+    Error.stackTraceLimit = stackTraceLimit
+  }
+}
+
+/** Is there nothing but comments? A character that begins a line is enough to see that there is more. */
+function isBlank(text: string): boolean {
+  return !/(?:^|\n)[^\s#]/.test(text) && text.replace(/^\s*#[^\n]+/gm, '').trim() === ''
+}
+
 /** What JavaScript's patterns take for the end of a line. */
 const LINE_END = /[\n\r\u2028\u2029]/g
 
 function tooExpensive(text: string): string | undefined {
   // It would end the text early.
-  if (/^---/m.test(text)) return 'a line within it begins with "---"'
-  // gray-matter looks for comments with a pattern that starts at each line and runs on over all blank ones.
+  if (text.includes('---') && /^---/m.test(text)) return 'a line within it begins with "---"'
+  // Shorter than the shortest of what follows.
+  if (text.length < 200) return undefined
+  // `isBlank` looks for comments with a pattern that starts at each line and runs on over all blank ones.
   const blanks = text.match(/\s{200,}/g) ?? []
   if (blanks.some((run) => (run.match(LINE_END)?.length ?? 0) > 100)) return 'it has 100 blank lines in a row'
   // js-yaml reads such a number by moving all parts for each.
@@ -64,7 +87,7 @@ function explained(error: unknown): {
   const { line, column } = isRecord(mark) ? mark : {}
   return {
     reason: typeof reason === 'string' ? inPlainWords(reason) : 'it cannot be read',
-    // The line of the fence counts as one for gray-matter, which hands on the text from the end of that line.
+    // Lines count from 0, and the empty one before the text counts.
     ...(typeof line === 'number' && { line: Math.max(1, line) }),
     ...(typeof line === 'number' && typeof column === 'number' && { column: column + 1 }),
   }

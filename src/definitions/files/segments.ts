@@ -5,7 +5,7 @@
  * all there is: see `lineSegments` for what begins and ends a value.
  */
 import { FIELD_KINDS, fieldOfKey, isFieldKey, RESTRICTING_FIELDS } from './field-names.ts'
-import { indentOf, type KeyLine, readKeyLine } from './key-line.ts'
+import type { KeyLine } from './key-line.ts'
 
 /** A key with the lines of its value. */
 export interface Segment {
@@ -19,14 +19,22 @@ export interface Segment {
   readonly written: readonly string[]
 }
 
+/** The lines between two fences. */
+export interface FrontmatterLines {
+  readonly lines: readonly string[]
+  /** What each of them begins with. */
+  readonly found: readonly (KeyLine | undefined)[]
+  /** Number of the first, in the file, from 1. */
+  readonly firstLine: number
+}
+
 /** Segments of frontmatter that YAML reads: its top-level keys begin lines of the same indent. */
 export function yamlSegments(
-  lines: readonly string[],
-  firstLine: number,
+  frontmatter: FrontmatterLines,
   keys: ReadonlySet<string>,
 ): ReadonlyMap<string, Segment> {
   let indent: number | undefined
-  const segments = segmentsBy(lines, firstLine, (found) => {
+  const segments = segmentsBy(frontmatter, (found) => {
     indent ??= found.indent
     return found.isSpaced && found.indent === indent && keys.has(found.key)
   })
@@ -42,8 +50,8 @@ export function yamlSegments(
  * - An unknown key at column 1 ends it too, unless the value is prose, which may well hold `user: "…"`.
  * - The blank behind the colon may be missing behind a known key.
  */
-export function lineSegments(lines: readonly string[], firstLine: number): readonly Segment[] {
-  return segmentsBy(lines, firstLine, ({ key, indent, isSpaced }, current) => {
+export function lineSegments(frontmatter: FrontmatterLines): readonly Segment[] {
+  return segmentsBy(frontmatter, ({ key, indent, isSpaced }, current) => {
     const field = fieldOfKey(key)
     const kind = current === undefined ? undefined : kindOf(current.key)
     if (field === undefined) return indent === 0 && isSpaced && kind !== 'prose'
@@ -72,22 +80,21 @@ interface OpenSegment {
 }
 
 function segmentsBy(
-  lines: readonly string[],
-  firstLine: number,
+  { lines, found, firstLine }: FrontmatterLines,
   begins: (found: KeyLine, current: OpenSegment | undefined) => boolean,
 ): readonly Segment[] {
   const segments: OpenSegment[] = []
   for (const [index, line] of lines.entries()) {
-    const found = readKeyLine(line)
+    const start = found[index]
     const current = segments.at(-1)
-    if (found !== undefined && begins(found, current)) {
-      const { key, indent, valueStart } = found
+    if (start !== undefined && begins(start, current)) {
+      const { key, indent, valueStart } = start
       segments.push({
         key,
         line: firstLine + index,
         column: indent + 1,
         lines: [line.slice(valueStart)],
-        written: [line.slice(indentOf(line))],
+        written: [line.slice(indent)],
       })
     } else {
       current?.lines.push(line)

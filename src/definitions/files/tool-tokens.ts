@@ -24,7 +24,7 @@ export function toolTokens(text: string): ToolTokens {
     const character = text[at] ?? ''
     if (depth === 0 && character === ',') {
       close()
-    } else if (depth === 0 && /\s/.test(character)) {
+    } else if (depth === 0 && isBlank(character)) {
       // Whether the entry ends here is seen at the next character that is no blank.
     } else {
       if (start !== -1 && depth === 0 && end < at && character !== '(') close()
@@ -37,6 +37,11 @@ export function toolTokens(text: string): ToolTokens {
   if (depth > 0) return { tokens, unclosed: text.slice(start) }
   close()
   return { tokens: tokens.filter((token) => token !== ''), unclosed: undefined }
+}
+
+/** The pattern knows all blanks there are; most characters need no look at it. */
+function isBlank(character: string): boolean {
+  return (character <= ' ' || character > '~') && /\s/.test(character)
 }
 
 function withoutQuotes(token: string): string {

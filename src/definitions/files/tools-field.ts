@@ -18,6 +18,9 @@ export type ToolListKind = 'tools' | 'disallowedTools'
 
 const MOST_ENTRIES = 500
 
+/** Entries that mean themselves, whatever tools the host has. */
+const PLAIN_NAMES: ReadonlySet<string> = new Set(KNOWN_TOOL_NAMES)
+
 /** Reads a list. Undefined: it is unreadable, which the notes say, and the file must be rejected. */
 export function readTools(
   raw: RawField,
@@ -56,12 +59,16 @@ export function readTools(
     }
     return []
   }
-  const words = texts.map((entry) => entry.toLowerCase())
+  const saysNone = texts.some((entry) => entry.length === 4 && entry.toLowerCase() === 'none')
   // Beside other names it contradicts them; the narrower reading counts.
-  if (words.includes('none') && (kind === 'tools' || words.length === 1)) return []
-  const entries = texts.flatMap((entry) => readEntry(entry, kind, raw, hostToolNames, notes))
-  if (entries.includes('*')) return ['*']
-  if (entries.length > 0 || kind === 'disallowedTools') return [...new Set(entries)]
+  if (saysNone && (kind === 'tools' || texts.length === 1)) return []
+  const entries = new Set<string>()
+  for (const text of texts) {
+    if (PLAIN_NAMES.has(text)) entries.add(text)
+    else for (const entry of readEntry(text, kind, raw, hostToolNames, notes)) entries.add(entry)
+  }
+  if (entries.has('*')) return ['*']
+  if (entries.size > 0 || kind === 'disallowedTools') return [...entries]
   const message = `None of the tools of this agent is known: ${texts.slice(0, 10).map(quoted).join(', ')}. It cannot be started until it names one that is offered.`
   notes.warn('tools-unresolved', message, placeOf(raw))
   // As written: nothing is not the same as none, and whoever resolves them refuses by name.
@@ -109,8 +116,9 @@ function readEntry(
   const toolName = foreign ?? canonicalToolName(written)
   if (foreign !== undefined)
     notes.warn('tool-renamed', `The tool ${quoted(written)} in \`${kind}\` is called ${foreign} here.`, place)
-  const known = [...KNOWN_TOOL_NAMES, ...hostToolNames]
-  if (!isMcpName(toolName) && !isToolAmong(toolName, known)) {
+  const isKnown = isToolAmong(toolName, KNOWN_TOOL_NAMES) || isToolAmong(toolName, hostToolNames)
+  if (!isMcpName(toolName) && !isKnown) {
+    const known = [...KNOWN_TOOL_NAMES, ...hostToolNames]
     const effect = kind === 'tools' ? 'left out' : 'kept, and forbids nothing that is known'
     const message = `The tool ${quoted(written)} in \`${kind}\` is not known; it was ${effect}.${didYouMean(written, known)}`
     notes.warn('tool-unknown', message, place)

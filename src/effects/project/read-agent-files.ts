@@ -2,24 +2,24 @@
  * Reads the agents of all places, and reads them again after a change.
  *
  * A1 A file whose bytes are the same gives the same object as before: whoever compares objects sees what changed.
- * A2 Bounded: the size of a file, and of all that is read at one time.
+ * A2 Bounded: the size of a file, of all that is read at one time, and the time for which nothing else gets its turn.
  * A3 Never rejects.
  */
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
+import { setImmediate as turnOfOthers } from 'node:timers/promises'
 import { printable } from '../../definitions/context/text.ts'
 import type { AgentFile, FileOrigin } from '../../definitions/files/agent-file.ts'
 import { MAX_FILE_BYTES } from '../../definitions/files/file-text.ts'
 import { type ParseOptions, parseAgentFile } from '../../definitions/files/parse-agent-file.ts'
 import { parseAgentsJson } from '../../definitions/files/parse-agents-json.ts'
-import { mapBounded } from '../map-bounded.ts'
 import { failedPlace } from './diagnostic.ts'
-import { type BytesReading, readBytes } from './read-bytes.ts'
-import { AGENT_PLACE_LIMITS, type AgentPlace, type FoundFile, walkAgentFiles } from './walk-agent-files.ts'
+import { type BytesReading, memoryForBytes, readBytes } from './read-bytes.ts'
+import { type AgentPlace, walkAgentFiles } from './walk-agent-files.ts'
 
 /** Bytes of all files of a place together. */
 const MAX_PLACE_BYTES = 64 * 1024 * 1024
-/** Files that are in memory at once before they are parsed. */
-const FILES_AT_ONCE = 64
+/** Reading and parsing go on for so long at one time. */
+const SLICE_MS = 15
 
 /** Agents that are no file: of `--agents`, of a plugin's manifest. */
 export interface AgentsText {
@@ -63,39 +63,35 @@ export function createAgentFileReader(
         const { files, refused } = await walkAgentFiles(place)
         const read: AgentFile[] = refused.flatMap(asBefore)
         let bytesLeft = MAX_PLACE_BYTES
-        // Files are read side by side, and looked at in their order: what the bound leaves out is always the same.
-        // The next ones are read while these are parsed.
-        let coming = readNext(files, 0)
-        for (let at = 0; at < files.length; at += FILES_AT_ONCE) {
-          const readings = await coming
-          coming = readNext(files, at + FILES_AT_ONCE)
-          for (const { file, reading } of readings) {
-            bytesLeft -= reading.kind === 'bytes' ? reading.bytes.length : 0
-            if (bytesLeft < 0) {
-              const message = `${printable(file.path)} and what follows it is not read: the files of ${printable(place.path)} come to more than ${MAX_PLACE_BYTES / 1024 / 1024} MB.`
-              return [...read, ...asBefore(failedPlace(file.path, 'agent-files-too-many', message))]
-            }
-            read.push(...parsed(place, file, reading))
+        const memory = memoryForBytes()
+        let sliceEnd = performance.now() + SLICE_MS
+        for (const { path, real } of files) {
+          if (performance.now() > sliceEnd) {
+            await turnOfOthers()
+            sliceEnd = performance.now() + SLICE_MS
           }
+          const reading = readBytes(real, MAX_FILE_BYTES, memory)
+          bytesLeft -= reading.kind === 'bytes' ? reading.bytes.length : 0
+          if (bytesLeft < 0) {
+            const message = `${printable(path)} and what follows it is not read: the files of ${printable(place.path)} come to more than ${MAX_PLACE_BYTES / 1024 / 1024} MB.`
+            return [...read, ...asBefore(failedPlace(path, 'agent-files-too-many', message))]
+          }
+          read.push(...parsed(place, path, reading))
         }
         return read
       }
 
-      const parsed = (
-        place: AgentPlace,
-        { path }: FoundFile,
-        reading: BytesReading,
-      ): readonly AgentFile[] => {
-        const origin = { ...place.origin, path }
+      const parsed = (place: AgentPlace, path: string, reading: BytesReading): readonly AgentFile[] => {
         if (reading.kind !== 'bytes') return asBefore(unread(path, reading))
         const { bytes } = reading
-        const { source, plugin = '', baseDir = '' } = origin
-        const hash = createHash('sha256').update(bytes).digest('base64')
-        return remembered([path, source, plugin, baseDir, hash].join('\0'), () =>
-          path.toLowerCase().endsWith('.json')
+        const { source, plugin = '', baseDir = '' } = place.origin
+        const content = hash('sha256', bytes, 'base64')
+        return remembered(`${path}\0${source}\0${plugin}\0${baseDir}\0${content}`, () => {
+          const origin = { ...place.origin, path }
+          return /\.json$/i.test(path)
             ? parseAgentsJson(new TextDecoder().decode(bytes), origin, options)
-            : [parseAgentFile(bytes, origin, options)],
-        )
+            : [parseAgentFile(bytes, origin, options)]
+        })
       }
 
       const files: AgentFile[] = []
@@ -108,18 +104,6 @@ export function createAgentFileReader(
       return files
     },
   }
-}
-
-interface ReadFile {
-  readonly file: FoundFile
-  readonly reading: BytesReading
-}
-
-function readNext(files: readonly FoundFile[], at: number): Promise<readonly ReadFile[]> {
-  return mapBounded(files.slice(at, at + FILES_AT_ONCE), AGENT_PLACE_LIMITS.readsAtOnce, async (file) => ({
-    file,
-    reading: await readBytes(file.real, MAX_FILE_BYTES),
-  }))
 }
 
 function unread(path: string, reading: Exclude<BytesReading, { kind: 'bytes' }>): AgentFile {

@@ -15,6 +15,7 @@ const PROJECT_SOURCES: readonly DefinitionSource[] = ['projectSettings', 'localS
 /** Takes from a project's agent what it may not bring. What loses nothing comes back itself. */
 export function withoutDistrusted(file: AgentFile, trust: ProjectTrust): AgentFile {
   if (file.kind !== 'agent' || !PROJECT_SOURCES.includes(file.definition.source)) return file
+  if (file.definition.hooks === undefined && file.definition.mcpServers === undefined) return file
   const { hooks = [], mcpServers = [], ...rest } = file.definition
   const shared = mcpServers.filter((server) => trust.mcpServers || typeof server === 'string')
   const lostServers = mcpServers.flatMap((server) =>

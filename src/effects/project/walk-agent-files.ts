@@ -152,7 +152,7 @@ async function listFolders(walk: Walk, level: readonly Folder[]): Promise<void> 
     walk.folders.add(folder.real)
     if (typeof entries === 'string')
       refuse(walk, folder.path, 'agent-folder-unreadable', `The folder cannot be read: ${entries}`)
-    else for (const entry of entries) next.push(...sort(walk, folder, entry))
+    else next.push(...sort(walk, folder, entries))
   }
   const isTooDeep = next.some((folder) => folder.depth > depth)
   const isTooMany = walk.folders.size + next.length > folders
@@ -172,19 +172,25 @@ async function entriesOf({ real }: Folder): Promise<readonly Dirent[] | string> 
   }
 }
 
-/** Puts an entry where it belongs; a folder comes back. */
-function sort(walk: Walk, folder: Folder, entry: Dirent): readonly Folder[] {
-  const { name } = entry
-  // Of editors, version control and installers.
-  if (name.startsWith('.') || name === 'node_modules') return []
-  const [path, real] = [join(folder.path, name), join(folder.real, name)]
-  if (entry.isDirectory()) return [{ path, real, depth: folder.depth + 1 }]
-  if (entry.isSymbolicLink()) walk.links.push({ path, depth: folder.depth + 1 })
-  else if (selects(walk, path)) {
-    if (entry.isFile()) addFile(walk, { path, real }, false)
-    else refuse(walk, path, 'agent-file-unreadable', 'It cannot be read: it is no plain file')
+/** Puts the entries of a folder where they belong; folders come back. */
+function sort(walk: Walk, folder: Folder, entries: readonly Dirent[]): readonly Folder[] {
+  // Each name is one part of a path, so that joining them needs no look at what they are.
+  const [named, resolved] = [join(folder.path, sep), join(folder.real, sep)]
+  const depth = folder.depth + 1
+  const folders: Folder[] = []
+  for (const entry of entries) {
+    const { name } = entry
+    // Of editors, version control and installers.
+    if (name.startsWith('.') || name === 'node_modules') continue
+    const [path, real] = [named + name, resolved + name]
+    if (entry.isDirectory()) folders.push({ path, real, depth })
+    else if (entry.isSymbolicLink()) walk.links.push({ path, depth })
+    else if (selects(walk, path)) {
+      if (entry.isFile()) addFile(walk, { path, real }, false)
+      else refuse(walk, path, 'agent-file-unreadable', 'It cannot be read: it is no plain file')
+    }
   }
-  return []
+  return folders
 }
 
 function addFile(walk: Walk, file: FoundFile, isPlace: boolean): void {
