@@ -13,7 +13,7 @@ import {
 import { dirname, join } from 'node:path'
 import type { WorktreeOptions } from '../../definitions/worktrees/options.ts'
 import type { Git } from './git.ts'
-import { isThere } from './plan.ts'
+import { isThere } from './is-there.ts'
 import type { WorktreeRecord } from './records.ts'
 
 /** The file in which a project names ignored files that its worktrees need, in the syntax of `.gitignore`. */

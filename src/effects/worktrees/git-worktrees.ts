@@ -14,18 +14,18 @@ import type { ListedWorktree, WorktreePlan, WorktreeSurroundings, Worktrees } fr
 /** Makes, looks at and removes worktrees with git. */
 export function createGitWorktrees({ options = {}, owners }: WorktreeSurroundings): Worktrees {
   const looking: InspectOptions = { keepIgnored: options.keepIgnored === true, merged: false }
-  const inspect = async (plan: WorktreePlan): Promise<WorktreeFacts> => {
+  const inspect = async (plan: WorktreePlan, merged = false): Promise<WorktreeFacts> => {
     const record = openRecords(plan.repository).read(plan.name)
     // Without a record nothing is known of links and copies, which then count as changes.
-    return inspectWorktree(record ?? recordOf(plan), plan.repository, looking)
+    return inspectWorktree(record ?? recordOf(plan), plan.repository, { ...looking, merged })
   }
   return {
     isRepository: (cwd) => commonDirOf(cwd) !== undefined,
     plan: (request) => planWorktree(request, options),
     create: (plan, use) => createWorktree({ plan, use, options, owners }),
     reopen: (plan, use) => reopenWorktree({ plan, use, options, owners }),
-    inspect,
-    decide: async (plan) => decideWorktree(await inspect(plan)),
+    inspect: (plan) => inspect(plan),
+    decide: async (plan, { merged = false } = {}) => decideWorktree(await inspect(plan, merged)),
     remove: (plan) => removeWorktree(plan, owners),
     async release(plan, { forGood = false } = {}) {
       const records = openRecords(plan.repository)
@@ -33,10 +33,10 @@ export function createGitWorktrees({ options = {}, owners }: WorktreeSurrounding
       if (record === undefined || !forGood) return
       records.write({ ...record, keep: true })
     },
-    async sweep(cwd, { merged = false } = {}) {
+    async sweep(cwd, { merged = false, except = new Set<string>() } = {}) {
       const repository = commonDirOf(cwd)
       if (repository === undefined) return { removed: [], kept: [], problems: [] }
-      return sweepRepository(repository, owners, { ...looking, merged })
+      return sweepRepository(repository, owners, { ...looking, merged, except })
     },
     async list(cwd) {
       const repository = repositoryOf(cwd)

@@ -6,7 +6,7 @@ import { chmodSync, existsSync, lstatSync, readFileSync, realpathSync, rmSync, w
 import { join } from 'node:path'
 import type { WorktreeFacts } from '../../definitions/worktrees/decide.ts'
 import { type Git, openGit, programsOff, type Setting } from './git.ts'
-import { isThere } from './plan.ts'
+import { isThere } from './is-there.ts'
 import type { WorktreeRecord } from './records.ts'
 import { ownPathsOf } from './remove.ts'
 import { gitDirNamedBy } from './repository.ts'

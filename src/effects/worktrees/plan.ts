@@ -1,10 +1,11 @@
 /** Where a worktree will be, and from which commit. Makes nothing but a commit that nothing refers to. */
 import { randomUUID } from 'node:crypto'
-import { copyFileSync, existsSync, lstatSync, mkdirSync, realpathSync, rmSync } from 'node:fs'
+import { copyFileSync, existsSync, mkdirSync, realpathSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { branchOfTree, folderOfTree } from '../../definitions/worktrees/names.ts'
 import type { WorktreeOptions } from '../../definitions/worktrees/options.ts'
 import { type Git, openGit, programsOff, type Setting } from './git.ts'
+import { isThere } from './is-there.ts'
 import { openRecords } from './records.ts'
 import { findRepository, noRepository, type Repository } from './repository.ts'
 import { WorktreeError } from './worktree-error.ts'
@@ -69,11 +70,6 @@ function freeName(
     'worktree-taken',
     `There is a worktree or a branch "${asked ?? branchOfTree(name)}" for the name "${name}" already. Take another name, or see "troupe worktrees list".`,
   )
-}
-
-/** Whether there is anything at a path, a broken link included. */
-export function isThere(path: string): boolean {
-  return lstatSync(path, { throwIfNoEntry: false }) !== undefined
 }
 
 async function baseFor(

@@ -3,7 +3,7 @@ import { readdirSync, readlinkSync, realpathSync } from 'node:fs'
 import { sep } from 'node:path'
 import { decideWorktree } from '../../definitions/worktrees/decide.ts'
 import { type InspectOptions, inspectWorktree } from './inspect.ts'
-import { isThere } from './plan.ts'
+import { isThere } from './is-there.ts'
 import { openRecords, type WorktreeRecord } from './records.ts'
 import { dismantle, removeWorktree } from './remove.ts'
 import { underLock } from './repository-lock.ts'
@@ -13,14 +13,16 @@ import type { Swept, WorktreeOwners } from './worktrees.ts'
 export async function sweepRepository(
   repository: string,
   owners: WorktreeOwners,
-  options: InspectOptions,
+  options: InspectOptions & { readonly except: ReadonlySet<string> },
 ): Promise<Swept> {
   const records = openRecords(repository)
   const { records: found, unreadable } = records.all()
   const removed: string[] = []
   const kept: { name: string; reasons: readonly string[] }[] = []
   const problems = unreadable.map((path) => `${path} is no record of a worktree; it was left as it is.`)
-  for (const { name, agentId } of found.filter((record) => owners.whereabouts(record.owner) === 'dead')) {
+  const isLeft = ({ owner, agentId }: WorktreeRecord): boolean =>
+    owners.whereabouts(owner) === 'dead' && !options.except.has(agentId)
+  for (const { name, agentId } of found.filter(isLeft)) {
     try {
       const record = await claim(repository, name, owners)
       if (record === undefined) continue

@@ -9,6 +9,7 @@ export type WorktreeErrorCode =
   | 'worktree-base-gone'
   | 'worktree-locked'
   | 'worktree-git-failed'
+  | 'worktree-hook-failed'
   | 'worktree-unknown'
   | 'worktree-not-merged'
 

@@ -86,8 +86,8 @@ export interface Worktrees {
   reopen(plan: WorktreePlan, use: WorktreeUse): Promise<MadeWorktree & { readonly wasMade: boolean }>
   /** What is in it. */
   inspect(plan: WorktreePlan): Promise<WorktreeFacts>
-  /** {@link inspect}, and what follows from it. */
-  decide(plan: WorktreePlan): Promise<WorktreeDecision>
+  /** {@link inspect}, and what follows from it. `merged`: commits that another branch has do not count. */
+  decide(plan: WorktreePlan, options?: { readonly merged?: boolean }): Promise<WorktreeDecision>
   /**
    * Removes folder, branch and record, whatever is in it: decide first. Done before, or where the name belongs to
    * another agent, it does nothing.
@@ -95,8 +95,14 @@ export interface Worktrees {
   remove(plan: WorktreePlan): Promise<void>
   /** Nobody works in it any more, and it stays. `forGood`: no sweep removes it, whatever is in it. */
   release(plan: WorktreePlan, options?: { readonly forGood?: boolean }): Promise<void>
-  /** Removes what dead owners left and nobody would miss. `merged`: commits that another branch has do not count. */
-  sweep(cwd: string, options?: { readonly merged?: boolean }): Promise<Swept>
+  /**
+   * Removes what dead owners left and nobody would miss. `merged`: commits that another branch has do not count;
+   * `except`: agents that see to their own.
+   */
+  sweep(
+    cwd: string,
+    options?: { readonly merged?: boolean; readonly except?: ReadonlySet<string> },
+  ): Promise<Swept>
   /** All of ours in the repository, oldest first. */
   list(cwd: string): Promise<readonly ListedWorktree[]>
   /** What was changed in it since it was made, committed or not, as a patch. */

@@ -1,7 +1,7 @@
 /** A process that makes worktrees, for tests with several of them: `worker.ts <repository> <first number> <how many>`. */
 import { agentTreeNames } from '../../../src/definitions/worktrees/names.ts'
 import { createGitWorktrees } from '../../../src/effects/worktrees/git-worktrees.ts'
-import { worktreeOwners } from '../../../src/engine/worktree-owners.ts'
+import { worktreeOwners } from '../../../src/engine/worktree/worktree-owners.ts'
 
 const [cwd = '', first = '0', count = '0'] = process.argv.slice(2)
 const worktrees = createGitWorktrees({ owners: worktreeOwners(async () => {}) })

@@ -8,7 +8,7 @@ import { agentTreeNames } from '../../../src/definitions/worktrees/names.ts'
 import type { WorktreeOptions } from '../../../src/definitions/worktrees/options.ts'
 import { createGitWorktrees } from '../../../src/effects/worktrees/git-worktrees.ts'
 import type { WorktreePlan, Worktrees } from '../../../src/effects/worktrees/worktrees.ts'
-import { worktreeOwners } from '../../../src/engine/worktree-owners.ts'
+import { worktreeOwners } from '../../../src/engine/worktree/worktree-owners.ts'
 
 /** Nothing of the machine's own settings; what a test wants it sets. */
 const ENV = {

@@ -1,8 +1,8 @@
 /** Who owns a worktree: processes, told apart as the owners of sessions are. */
 
-import type { WorktreeOwners } from '../effects/worktrees/worktrees.ts'
-import { ProcessIdentity, thisProcess, whereaboutsOf } from '../journal/process-identity.ts'
-import { acquireSessionLock, SessionLockedError } from '../journal/session-lock.ts'
+import type { WorktreeOwners } from '../../effects/worktrees/worktrees.ts'
+import { ProcessIdentity, thisProcess, whereaboutsOf } from '../../journal/process-identity.ts'
+import { acquireSessionLock, SessionLockedError } from '../../journal/session-lock.ts'
 
 /** Owners that are processes. `endSurvivors` ends what a dead one left of an agent. */
 export function worktreeOwners(endSurvivors: (agentId: string) => Promise<unknown>): WorktreeOwners {
