@@ -14,7 +14,7 @@ import { number, spread } from '../table.ts'
 /** Runs the scenario: figures in milliseconds, and the table that shows them. */
 export async function reportWorktrees(settings: Settings) {
   const files = settings.quick ? 1_000 : 50_000
-  const repeats = settings.quick ? 2 : 5
+  const repeats = settings.quick ? 2 : 3
   const root = newFolder(settings.folder)
   fill(root, files)
   const worktrees = createGitWorktrees({ owners: worktreeOwners(async () => {}) })

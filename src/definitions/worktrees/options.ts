@@ -25,15 +25,7 @@ export const WorktreeOptions = z.strictObject({
   symlinkDirectories: z.array(InnerPath).optional(),
   /** Ignored files count as changes. */
   keepIgnored: z.boolean().optional(),
-  /** What becomes of the caller's uncommitted changes. */
+  /** What becomes of the caller's uncommitted changes. Default: `ignore`. */
   uncommitted: z.enum(['ignore', 'refuse', 'snapshot']).optional(),
 })
 export type WorktreeOptions = z.infer<typeof WorktreeOptions>
-
-/** What holds where nothing is set. */
-export const DEFAULT_WORKTREE_OPTIONS = {
-  sparsePaths: [],
-  symlinkDirectories: [],
-  keepIgnored: false,
-  uncommitted: 'ignore',
-} as const satisfies Required<WorktreeOptions>
