@@ -196,7 +196,7 @@ describe('the decision', () => {
     write(root, { 'mine.txt': 'uncommitted', '.claude/worktrees/not-ours/file.txt': 'x' })
     git(root, 'worktree', 'add', '--quiet', path.join(path.dirname(root), 'theirs'))
     const state = (): readonly string[] => [
-      git(root, 'status', '--porcelain', '--', ':!.claude'),
+      git(root, 'status', '--porcelain', '--untracked-files=all', '--', ':!.claude'),
       git(root, 'stash', 'list'),
       git(root, 'rev-parse', 'HEAD', 'theirs'),
       readFileSync(path.join(root, '.claude/worktrees/not-ours/file.txt'), 'utf8'),
