@@ -13,6 +13,7 @@ import { reportMemory } from './scenarios/memory.ts'
 import { reportOpening, reportStreaming } from './scenarios/open.ts'
 import { reportOverhead } from './scenarios/overhead.ts'
 import { reportReplay } from './scenarios/replay.ts'
+import { reportWorktrees } from './scenarios/worktrees.ts'
 import type { Settings } from './settings.ts'
 import { readSettings, USAGE } from './settings.ts'
 import type { Table } from './table.ts'
@@ -56,6 +57,7 @@ async function runAll(settings: Settings): Promise<void> {
   await run('stream', () => reportStreaming(settings))
   await run('agents', () => reportAgents(settings))
   await run('memory', () => reportMemory(settings))
+  await run('worktrees', () => reportWorktrees(settings))
   const children = await run('children', () => reportChildren(settings))
   await run('crash', () => reportCrash(settings))
   if (calls !== undefined && children !== undefined)

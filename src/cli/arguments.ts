@@ -17,6 +17,7 @@ import {
 } from './agents-arguments.ts'
 import { UsageError } from './errors.ts'
 import { splitRules } from './rules.ts'
+import { addWorktreesCommand, type WorktreesArguments } from './worktrees-arguments.ts'
 
 export type OutputFormat = 'text' | 'json' | 'stream-json'
 
@@ -70,6 +71,7 @@ export type Parsed =
       readonly liveTools: boolean
     }
   | { readonly kind: 'agents'; readonly agents: AgentsArguments }
+  | { readonly kind: 'worktrees'; readonly worktrees: WorktreesArguments }
   | { readonly kind: 'diff'; readonly a: string; readonly b: string; readonly json: boolean }
 
 /** Spelled out here because the schema behind the type would load a validator before `--help` can be shown. */
@@ -240,6 +242,8 @@ Examples:
 /** A subcommand: what it adds to the program. */
 const COMMANDS: Readonly<Record<string, (program: Command, done: (parsed: Parsed) => void) => void>> = {
   agents: (program, done) => addAgentsCommand(program, (agents) => done({ kind: 'agents', agents })),
+  worktrees: (program, done) =>
+    addWorktreesCommand(program, (worktrees) => done({ kind: 'worktrees', worktrees })),
   sessions: (program, done) =>
     program
       .command('sessions')

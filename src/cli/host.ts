@@ -7,6 +7,7 @@ import type { Ids } from '../effects/ids.ts'
 import type { Model } from '../effects/model/model.ts'
 import type { ProjectOptions } from '../effects/project/open-project.ts'
 import type { Project } from '../effects/project/project.ts'
+import type { Worktrees } from '../effects/worktrees/worktrees.ts'
 import type { Engine, EngineOptions } from '../engine/api.ts'
 import type { SessionReader } from './session-reader.ts'
 
@@ -60,6 +61,8 @@ export interface Host {
   openProject(options: ProjectOptions): Promise<Project>
   /** Names of the tools and of the kinds of agents that an engine has when no others are given. */
   builtIns(): Promise<{ readonly tools: readonly string[]; readonly agents: readonly string[] }>
+  /** The worktrees of agents. */
+  worktrees(): Promise<Worktrees>
   /** The sessions below `home` that belong to the working directory. */
   sessions(home: string): Promise<SessionReader>
 }

@@ -90,6 +90,13 @@ const host: Host = {
       agents: BUILT_IN_DEFINITIONS.map(({ agentType }) => agentType),
     }
   },
+  async worktrees() {
+    const { createGitWorktrees } = await import('../effects/worktrees/git-worktrees.ts')
+    const { worktreeOwners } = await import('../engine/worktree/worktree-owners.ts')
+    const { createLocalProcessRunner } = await import('../effects/process/local-process-runner.ts')
+    const processes = createLocalProcessRunner()
+    return createGitWorktrees({ owners: worktreeOwners((id) => processes.endSurvivors([], [id])) })
+  },
   async sessions(home) {
     const { createJournalReader } = await import('./journal-reader.ts')
     return createJournalReader(home, host.cwd)

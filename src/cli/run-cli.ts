@@ -20,6 +20,8 @@ export async function main(host: Host): Promise<number> {
         return await (await import('./sessions-command.ts')).sessionsCommand(parsed, host)
       case 'agents':
         return await (await import('./agents-command.ts')).agentsCommand(parsed.agents, host)
+      case 'worktrees':
+        return await (await import('./worktrees-command.ts')).worktreesCommand(parsed.worktrees, host)
       case 'log':
         return await (await import('./log-command.ts')).logCommand(parsed, host)
       case 'replay':

@@ -139,10 +139,17 @@ function tell(event: AgentEvent, at: number, agent: Agent, cwd: string): Told[] 
       return line(`+ ${event.label}`, 'quiet')
     case 'hook.ended':
       return event.outcome.kind === 'failed' ? line(`✖ ${event.outcome.fault.message}`, 'bad') : []
+    case 'worktree.created':
+      return line(`+ worktree ${event.path}`, 'quiet')
+    case 'worktree.decided':
+      return line(`· worktree ${event.fate}: ${event.reasons.join('; ')}`, 'quiet')
     case 'stop.blocked':
       return line('↺ a stop hook sent it back to work', 'quiet')
     case 'child.released':
     case 'hook.process_started':
+    case 'worktree.requested':
+    case 'worktree.removed':
+    case 'worktree.left':
     case 'run.drained':
     case 'agent.prepared':
     case 'process.started':

@@ -271,6 +271,11 @@ export function createStreamJson(options: StreamJsonOptions): StreamJson {
       case 'process.started':
       case 'report.accepted':
       case 'report.rejected':
+      case 'worktree.requested':
+      case 'worktree.created':
+      case 'worktree.decided':
+      case 'worktree.removed':
+      case 'worktree.left':
       case 'servers.requested':
       case 'server.started':
       case 'kill.requested':

@@ -67,7 +67,7 @@ export const FEATURES: Readonly<Record<FeatureName, FeatureFacts>> = {
   background: off('CLAUDE_CODE_DISABLE_BACKGROUND_TASKS', true),
   forceBackground: on('TROUPE_FORCE_BACKGROUND', true),
   autoBackground: on('CLAUDE_AUTO_BACKGROUND_TASKS', true),
-  worktree: off('TROUPE_DISABLE_WORKTREES', false),
+  worktree: off('TROUPE_DISABLE_WORKTREES', true),
   remote: on('TROUPE_REMOTE_AGENTS', false),
   fork: on('TROUPE_FORK', true),
   parentContext: off('TROUPE_DISABLE_PARENT_CONTEXT', true),

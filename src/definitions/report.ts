@@ -34,6 +34,9 @@ export interface ReportFacts {
   readonly durationMs: number
   /** Refused calls per tool. */
   readonly denials?: Readonly<Record<string, number>> | undefined
+  /** The worktree that was kept, and its branch where git made it. */
+  readonly worktreePath?: string | undefined
+  readonly worktreeBranch?: string | undefined
   /** One-shot agents are not continued: their id and usage are of no use to the parent's model. */
   readonly isOneShot: boolean
   /** The parent has `SendMessage` and may go on with this agent. */
@@ -64,6 +67,8 @@ export interface AgentStructuredResult {
   /** Which, where the outcome is `limit`. */
   readonly limit?: string
   readonly denials?: Readonly<Record<string, number>>
+  readonly worktreePath?: string
+  readonly worktreeBranch?: string
 }
 
 /**
@@ -75,7 +80,12 @@ export function agentResultContent(
   facts: ReportFacts,
   maxChars: number = DEFAULT_LIMITS.agentResultChars,
 ): readonly ReportBlock[] {
-  const added = [outcomeNote(facts), denialNote(facts), facts.isOneShot ? undefined : trailer(facts)]
+  const added = [
+    outcomeNote(facts),
+    denialNote(facts),
+    keptWorktreeNote(facts),
+    facts.isOneShot ? undefined : trailer(facts),
+  ]
     .filter((text) => text !== undefined)
     .map(block)
   const room = maxChars - added.reduce((sum, { text }) => sum + text.length, 0)
@@ -101,6 +111,8 @@ export function agentStructuredResult(
     outcome: outcome.kind,
     ...(outcome.kind === 'limit' && { limit: outcome.limit }),
     ...(facts.denials !== undefined && { denials: facts.denials }),
+    ...(facts.worktreePath !== undefined && { worktreePath: facts.worktreePath }),
+    ...(facts.worktreeBranch !== undefined && { worktreeBranch: facts.worktreeBranch }),
   }
 }
 
@@ -147,6 +159,16 @@ function outcomeNote({ outcome, text, logPath }: ReportFacts): string | undefine
 function denialNote({ denials }: ReportFacts): string | undefined {
   const counts = Object.entries(denials ?? {}).map(([tool, count]) => `${tool} ${count}`)
   return counts.length === 0 ? undefined : `[Calls that permissions refused it: ${counts.join(', ')}]`
+}
+
+/** Where the changes of a child in a worktree of its own are; undefined when there are none. */
+export function keptWorktreeNote({
+  worktreePath,
+  worktreeBranch,
+}: Pick<ReportFacts, 'worktreePath' | 'worktreeBranch'>): string | undefined {
+  if (worktreePath === undefined) return undefined
+  const branch = worktreeBranch === undefined ? '' : ` on branch ${worktreeBranch}`
+  return `[Its changes are in the worktree ${worktreePath}${branch}, which was kept; they are not in your directory.]`
 }
 
 function trailer(facts: ReportFacts): string {

@@ -56,6 +56,7 @@ import { RunActor } from './run-actor.ts'
 import { elapsed } from './run-clock.ts'
 import type { Session } from './session.ts'
 import type { ToldLists } from './tell-listings.ts'
+import { planOf, worktreeCwd } from './worktree/own-worktree.ts'
 
 /** What a run is asked with: rendered once, the same bytes in every request. */
 export interface Prepared {
@@ -115,7 +116,7 @@ export class Agent implements MailboxOwner {
   readonly #staged: Step[] = []
   readonly #mailbox = new Mailbox(this)
   readonly #core: EngineCore
-  readonly #identity: LogIdentity
+  #identity: LogIdentity
   #pool: ResolvedPool | undefined
   #isEquipped = false
   #hooksNamed = 0
@@ -306,7 +307,7 @@ export class Agent implements MailboxOwner {
 
   /** The working directory that all its tools use. */
   get cwd(): string {
-    return this.#birth?.plan.cwd ?? this.#core.cwd
+    return worktreeCwd(this.#digest.worktree) ?? this.#birth?.plan.cwd ?? this.#core.cwd
   }
 
   // ── what happens to it ───────────────────────────────────────────────────────────────────────────────
@@ -528,6 +529,7 @@ export class Agent implements MailboxOwner {
     this.#offset = read.offset
     this.#lastEvent = read.lastEvent
     this.#digest = read.digest
+    this.#describeItself()
     // What it has already is behind its base already.
     if (read.conversation !== this.#conversation) this.#conversation = this.#behindBase(read.conversation)
     if (state.run !== undefined) {
@@ -720,8 +722,19 @@ export class Agent implements MailboxOwner {
     }
     if (recorded.event.type === 'call.ended') this.#noteTodos(recorded.event.toolUseResult)
     this.#digest.push(recorded, place)
+    this.#describeItself()
     this.#conversation.push(recorded)
     this.#snapshots.count()
+  }
+
+  /** Lines of the log say where the agent works; a worktree has a branch of its own. */
+  #describeItself(): void {
+    const { cwd } = this
+    if (this.#identity.cwd === cwd) return
+    const own = this.#digest.worktree
+    const branch = own && worktreeCwd(own) === cwd ? planOf(this.id, own)?.branch : this.#core.gitBranch
+    const { gitBranch: _, ...identity } = this.#identity
+    this.#identity = { ...identity, cwd, ...(branch !== undefined && { gitBranch: branch }) }
   }
 
   #noteTodos(result: unknown): void {

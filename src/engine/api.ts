@@ -9,6 +9,7 @@ import type { Features } from '../definitions/features.ts'
 import type { Limits } from '../definitions/limits.ts'
 import type { McpServerConfig } from '../definitions/mcp-server-config.ts'
 import type { PermissionMode } from '../definitions/permission-mode.ts'
+import type { WorktreeOptions } from '../definitions/worktrees/options.ts'
 import type { Clock } from '../effects/clock.ts'
 import type { AnyHostHook } from '../effects/hooks/hook.ts'
 import type { Ids } from '../effects/ids.ts'
@@ -17,6 +18,7 @@ import type { RetryPolicy } from '../effects/model/retrying.ts'
 import type { ProcessRunner } from '../effects/process/process-runner.ts'
 import type { Project } from '../effects/project/project.ts'
 import type { Tool } from '../effects/tools/tool.ts'
+import type { Worktrees } from '../effects/worktrees/worktrees.ts'
 import type { Durability, Storage } from '../journal/storage.ts'
 import type { Phase } from '../machines/agent/accepts.ts'
 import type { EndStatus, Fault, Outcome, Recorded } from '../machines/agent/events.ts'
@@ -60,6 +62,10 @@ export interface EngineOptions {
   readonly hooks?: readonly AnyHostHook[]
   /** What is switched on. Default: what the environment says, else the defaults. */
   readonly features?: Partial<Features>
+  /** How worktrees of agents are made. Default: what `project` says, else everything is checked out. */
+  readonly worktree?: WorktreeOptions
+  /** Makes worktrees. Default: git. */
+  readonly worktrees?: Worktrees
   /** Tools besides `Agent`. Default: Read, Write, Edit, Glob, Grep, Bash. */
   readonly tools?: readonly Tool[]
   /**
@@ -159,6 +165,9 @@ export type RunResult = {
   /** Time spent in model requests, own and descendants'. */
   readonly apiDurationMs: number
   readonly denials: readonly Denial[]
+  /** The worktree that was kept, because something in it would have been lost. */
+  readonly worktreePath?: string
+  readonly worktreeBranch?: string
   /** Present when `status` is `failed`. */
   readonly fault?: Fault
 }

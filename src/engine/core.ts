@@ -15,6 +15,7 @@ import type { OutputFiles } from '../effects/output-files.ts'
 import type { ProcessRunner } from '../effects/process/process-runner.ts'
 import type { Project, ProjectMcpServer } from '../effects/project/project.ts'
 import type { ToolTable } from '../effects/tools/tool-table.ts'
+import type { Worktrees } from '../effects/worktrees/worktrees.ts'
 import type { LockInfo } from '../journal/session-lock.ts'
 import type { Storage } from '../journal/storage.ts'
 import type { AgentId } from '../machines/ids.ts'
@@ -44,6 +45,8 @@ export interface EngineCore {
   /** What the person and the project bring along. */
   readonly project: Project | undefined
   readonly features: Features
+  /** Loaded with the first agent that works in one. */
+  readonly worktrees: () => Promise<Worktrees>
   /** MCP servers that all agents share. */
   readonly mcpServers: readonly ProjectMcpServer[]
   /** Variables that no command and no server inherits. */

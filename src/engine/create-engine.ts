@@ -32,6 +32,7 @@ import { taskStopTool } from '../effects/tools/agents/task-stop.ts'
 import { skillTool } from '../effects/tools/skill.ts'
 import type { Tool } from '../effects/tools/tool.ts'
 import { createToolTable, standardTools } from '../effects/tools/tool-table.ts'
+import { commonDirOf } from '../effects/worktrees/repository.ts'
 import { createFileStorage } from '../journal/file-storage.ts'
 import type { AgentEventOf } from '../machines/agent/events.ts'
 import { agentMachine } from '../machines/agent/machine.ts'
@@ -74,6 +75,8 @@ import type { RunMachine } from './run-actor.ts'
 import { createRun } from './run-handle.ts'
 import type { Session } from './session.ts'
 import { viewOf } from './view.ts'
+import { lazyWorktrees } from './worktree/lazy-worktrees.ts'
+import { WORKTREE_TOOLS } from './worktree/worktree-tools.ts'
 
 /** What no command of an agent needs to know. */
 const SECRETS = ['ANTHROPIC_API_KEY', 'ANTHROPIC_AUTH_TOKEN']
@@ -307,6 +310,7 @@ function createCore(options: EngineOptions, emit: (event: EngineEvent) => void):
     },
     project,
     features: readFeatures(process.env, options.features).features,
+    worktrees: lazyWorktrees(options, () => core.processes),
     mcpServers:
       options.mcpServers === undefined
         ? (project?.mcpServers ?? [])
@@ -391,10 +395,11 @@ const AGENT_TOOLS: readonly Tool[] = [
 ]
 
 /** The tools of all agents, before their pools choose. */
-function toolsOf({ tools = offeredTools(), project, features: asked }: EngineOptions): readonly Tool[] {
+function toolsOf({ tools, project, features: asked, cwd }: EngineOptions): readonly Tool[] {
   const { features } = readFeatures(process.env, asked)
+  const hasWorktrees = features.worktree && commonDirOf(cwd ?? process.cwd()) !== undefined
   return [
-    ...tools,
+    ...(tools ?? [...offeredTools(), ...(hasWorktrees ? WORKTREE_TOOLS : [])]),
     ...(features.background ? AGENT_TOOLS : []),
     ...(project === undefined ? [] : [skillTool(() => project.skills)]),
     delegationTool(agentToolMoment(features)),

@@ -125,6 +125,8 @@ function taskOf(
     toolUses: ended.toolUses,
     durationMs: ended.durationMs,
     denials: ended.denials,
+    worktreePath: ended.worktreePath,
+    worktreeBranch: ended.worktreeBranch,
     isOneShot,
     logPath,
     outputFile,

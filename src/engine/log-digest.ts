@@ -39,6 +39,7 @@ import { CallLedger } from './call-ledger.ts'
 import type { RunClock } from './run-clock.ts'
 import { STOPPED_CLOCK, tick } from './run-clock.ts'
 import { modelUsageOf } from './tree-usage.ts'
+import { OwnWorktree, worktreeAfter } from './worktree/own-worktree.ts'
 
 type Reply = AgentEventOf<'reply.received'>
 
@@ -111,6 +112,7 @@ const DigestValueSchema = z.strictObject({
   lastMessages: z.record(z.string(), z.string()).optional(),
   /** Nobody waits for the run that is on, or was last. */
   isInBackground: z.literal(true).optional(),
+  worktree: OwnWorktree.optional(),
 })
 
 /** A digest as JSON can hold it. */
@@ -166,6 +168,7 @@ export class LogDigest {
   #mail: readonly AgentEventOf<'message.accepted'>[] = []
   #lastMessages: Readonly<Record<string, string>> = {}
   #isInBackground = false
+  #worktree: OwnWorktree | undefined
 
   /** The digest that {@link value} was taken of. */
   static from(value: DigestValue, replies: ReadReplies): LogDigest {
@@ -201,6 +204,7 @@ export class LogDigest {
     digest.#mail = value.mail ?? []
     digest.#lastMessages = value.lastMessages ?? {}
     digest.#isInBackground = value.isInBackground === true
+    digest.#worktree = value.worktree
     return digest
   }
 
@@ -273,6 +277,13 @@ export class LogDigest {
       case 'message.accepted':
         this.#mail = [...this.#mail, event]
         this.#noteSender(event.messageId)
+        break
+      case 'worktree.requested':
+      case 'worktree.created':
+      case 'worktree.decided':
+      case 'worktree.removed':
+      case 'worktree.left':
+        this.#worktree = worktreeAfter(this.#worktree, event)
         break
       default:
     }
@@ -472,6 +483,11 @@ export class LogDigest {
     return this.#lastMessages[senderOf(messageId)] === messageId
   }
 
+  /** The worktree that the agent has, is getting or had last. */
+  get worktree(): OwnWorktree | undefined {
+    return this.#worktree
+  }
+
   /** Why the model stopped last. */
   get stopReason(): string | undefined {
     return this.#stopReason
@@ -514,6 +530,7 @@ export class LogDigest {
       ...(this.#stopReason !== undefined && { stopReason: this.#stopReason }),
       ...(Object.keys(this.#told).length > 0 && { told: this.#told }),
       ...(this.#servers.length > 0 && { servers: [...this.#servers] }),
+      ...(this.#worktree !== undefined && { worktree: this.#worktree }),
     }
   }
 }

@@ -8,19 +8,21 @@
 import type { RecordedProcess } from '../effects/process/process-runner.ts'
 import { sessionPaths } from '../journal/paths.ts'
 import { ACCEPTED, phaseOf } from '../machines/agent/accepts.ts'
-import type { EventDraft } from '../machines/agent/events.ts'
+import type { AgentEventOf, EventDraft } from '../machines/agent/events.ts'
 import { isActive } from '../machines/agent/fold.ts'
 import type { AgentId, SessionId } from '../machines/ids.ts'
 import { Agent } from './agent.ts'
 import { AgentSnapshots } from './agent-snapshots.ts'
 import type { ResumeOptions } from './api.ts'
 import type { EngineCore } from './core.ts'
-import { EngineError, messageOf } from './errors.ts'
+import { EngineError, messageOf, toFault } from './errors.ts'
 import { newLosses } from './log-losses.ts'
 import type { ReadAgent } from './read-agent.ts'
 import { restorePrepared } from './restore-prepared.ts'
 import { reviveAgent } from './revive.ts'
 import { Session } from './session.ts'
+import { reenterWorktree } from './worktree/enter-worktree.ts'
+import { sweepWorktrees } from './worktree/sweep-worktrees.ts'
 
 /** An agent read back from its log; nothing of it runs yet. */
 interface Loaded {
@@ -49,6 +51,7 @@ export async function openSession(
   try {
     if (await core.storage.exists(paths.rootLog)) await bringBack(core, session, options)
     else session.createRoot()
+    sweepWorktrees(core, session)
     return session
   } catch (error) {
     for (const agent of session.agents) session.forget(agent.id)
@@ -78,13 +81,35 @@ async function bringBack(core: EngineCore, session: Session, options: ResumeOpti
     const changed = fate === 'orphan' ? [] : await session.definitions.recall(agent.birth.plan)
     if (!unfinished.includes(loaded)) continue
     // Who only comes to its end asks no model any more.
-    const differences = goesOn(fate) ? [...changed, ...(await restorePrepared(core, agent))] : []
-    await agent.amend(read.state, resumption(loaded, survivors, differences))
+    const place = goesOn(fate) ? await placeAgain(core, agent) : { differences: [] }
+    const differences = goesOn(fate)
+      ? [...changed, ...place.differences, ...(await restorePrepared(core, agent))]
+      : []
+    const drafts = resumption(loaded, survivors, differences)
+    await agent.amend(read.state, place.fault === undefined ? drafts : [...drafts, place.fault])
   }
   await Promise.all(tree.filter(({ fate }) => fate === 'orphan').map(({ agent }) => endOrphan(core, agent)))
 }
 
 const goesOn = (fate: Fate): fate is 'attached' | 'background' => fate === 'attached' || fate === 'background'
+
+/** Phases in which an agent goes on working; before them it is placed anyway, behind them nobody works any more. */
+const WORKING: ReadonlySet<string> = new Set(['requesting', 'acting', 'checking'])
+
+/** An agent that works in a worktree of its own gets it back, or does not go on: never in another place. */
+async function placeAgain(
+  core: EngineCore,
+  agent: Agent,
+): Promise<{ readonly differences: readonly string[]; readonly fault?: AgentEventOf<'agent.faulted'> }> {
+  if (agent.run === undefined || !WORKING.has(phaseOf(agent.run.snapshot))) return { differences: [] }
+  try {
+    const difference = await reenterWorktree(core, agent, undefined)
+    return { differences: difference === undefined ? [] : [difference] }
+  } catch (error) {
+    const fault = toFault(error, `agent ${agent.id} could not go on in its worktree`)
+    return { differences: [], fault: { type: 'agent.faulted', fault } }
+  }
+}
 
 interface Reading {
   readonly core: EngineCore
@@ -123,7 +148,8 @@ async function load(
     return undefined
   }
   refuseStranger(session, birth.agentId, path, parent)
-  refuseOtherProject(core, birth.plan.cwd, path)
+  // A child may work elsewhere, and where that is stands in its log.
+  if (parent === undefined) refuseOtherProject(core, birth.plan.cwd, path)
   // Who is owed an end need not be who started the agent.
   const starter = birth.parent?.agentId
   const isOther = parent !== undefined && starter !== undefined && starter !== parent.id

@@ -14,6 +14,7 @@ import type { Tool } from '../effects/tools/tool.ts'
 import type { Agent } from './agent.ts'
 import type { EngineCore } from './core.ts'
 import { ROOT_TYPE } from './root.ts'
+import { outsideWorktree } from './worktree/stay-inside.ts'
 
 /** What becomes of a call: it runs, it does not, with a text for the model, or somebody has to be asked. */
 export type Permission =
@@ -53,6 +54,8 @@ export async function permissionFor(
       message: `${request.writesPath} is among the logs of Troupe itself, which are written by the engine alone, in every permission mode.`,
     }
   }
+  const outside = outsideWorktree(agent, tool, input, request)
+  if (outside !== undefined) return { kind: 'refused', message: outside }
   const decision = decide(request, policyOf(core, agent))
   const judged = judgedPath(agent, request)
   const found = judged === undefined ? {} : { judged }

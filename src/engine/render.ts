@@ -7,6 +7,7 @@ import { MAIN_PROMPT } from '../definitions/built-in/main.ts'
 import type { Diagnostic } from '../definitions/diagnostic.ts'
 import type { ReportSchema } from '../definitions/report-schema.ts'
 import { readReportSchema } from '../definitions/report-schema.ts'
+import type { DirectoryFacts } from '../definitions/system-prompt.ts'
 import { renderSystemPrompt } from '../definitions/system-prompt.ts'
 import { DELEGATION_TOOLS, ROOT_ONLY_TOOLS } from '../definitions/tool-names.ts'
 import type { ToolPool } from '../definitions/tool-pool.ts'
@@ -15,6 +16,9 @@ import type { Agent, Prepared } from './agent.ts'
 import type { EngineCore } from './core.ts'
 import { EngineError } from './errors.ts'
 import { ROOT_TYPE } from './root.ts'
+import { wantsWorktree } from './worktree/enter-worktree.ts'
+import { isInWorktree, planOf } from './worktree/own-worktree.ts'
+import { isWorktreeTool } from './worktree/worktree-tools.ts'
 
 export type ResolvedPool = Extract<ToolPool, { kind: 'resolved' }>
 
@@ -26,7 +30,11 @@ export function poolOf(core: EngineCore, agent: Agent): ResolvedPool {
   const { table, ownTools } = agent.servers
   const coordinates = plan.agentType === ROOT_TYPE && core.features.coordinator
   const pool = resolveToolPool(
-    table.tools.map(({ name }) => name).filter((name) => !coordinates || COORDINATOR_TOOLS.includes(name)),
+    table.tools
+      // A child has a worktree by its isolation, or none.
+      .filter((tool) => agent.parent === undefined || !isWorktreeTool(tool))
+      .map(({ name }) => name)
+      .filter((name) => !coordinates || COORDINATOR_TOOLS.includes(name)),
     definition,
     {
       isChild: agent.parent !== undefined,
@@ -56,9 +64,10 @@ export function render(core: EngineCore, agent: Agent, memory: string | undefine
     cwd: agent.cwd,
     tools: tools.map(({ name }) => name),
     project: core.project?.facts,
-    environment: { platform: process.platform, isGitRepo: isGitRepo(core.cwd) },
+    environment: { platform: process.platform, isGitRepo: isGitRepo(agent.cwd) },
     model: plan.model.value,
     memory,
+    directory: directoryOf(agent),
     reportSchema: reportSchemaOf(agent),
     append: isRoot ? core.root.appendSystemPrompt : undefined,
     isChild: agent.parent !== undefined,
@@ -85,6 +94,20 @@ export function reportSchemaOf(agent: Agent): ReportSchema | undefined {
   const { definition } = agent
   if (definition?.outputSchema === undefined) return undefined
   return readReportSchema(definition.agentType, definition.outputSchema).schema
+}
+
+/** What is special about its directory. */
+function directoryOf(agent: Agent): DirectoryFacts | undefined {
+  const { digest, id, birth, cwd } = agent
+  const own = digest.worktree
+  const plan = own && isInWorktree(own) ? planOf(id, own) : undefined
+  if (plan !== undefined && wantsWorktree(agent)) {
+    const lacksChanges = own?.created?.lacksChanges
+    return { kind: 'worktree', branch: plan.branch, base: plan.base, lacksChanges }
+  }
+  // A child's, or a folder that a hook made.
+  const isMoved = wantsWorktree(agent) && isInWorktree(own)
+  return isMoved || (birth.parent !== undefined && birth.plan.cwd === cwd) ? { kind: 'cwd' } : undefined
 }
 
 const isGitRepo = (cwd: string): boolean => existsSync(join(cwd, '.git'))

@@ -91,6 +91,8 @@ function toResult(sessionId: SessionId, agentId: AgentId, end: EndedRun): RunRes
     durationMs: ended.durationMs,
     apiDurationMs: end.apiDurationMs,
     denials: end.denials,
+    ...(ended.worktreePath !== undefined && { worktreePath: ended.worktreePath }),
+    ...(ended.worktreeBranch !== undefined && { worktreeBranch: ended.worktreeBranch }),
     ...(ended.outcome.kind === 'failed' && { fault: ended.outcome.fault }),
   }
 }

@@ -341,7 +341,7 @@ export class Session {
       plan.definition,
       plan.model.value,
       agent.mode,
-      plan.cwd,
+      agent.cwd,
       depth,
       memory,
       // Servers come and go: two agents of a kind may have different tools.

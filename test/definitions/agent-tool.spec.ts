@@ -79,12 +79,12 @@ describe('the input of Agent', () => {
     [{ background: false, worktree: true, cwdArgument: true }, ['isolation', 'cwd']],
     [{ background: false, teams: true }, ['name', 'team_name', 'mode']],
   ])('offers under %j beyond the plain fields %j', (features, added) => {
-    const moment = agentToolMoment({ ...DEFAULT_FEATURES, ...features })
+    const moment = agentToolMoment({ ...DEFAULT_FEATURES, worktree: false, ...features })
     expect(fieldsOf(agentInputSchema(moment))).toEqual([...fieldsOf(agentInputSchema()), ...added])
   })
 
   it('offers a teammate neither a team nor, in this process, the background', () => {
-    const features = { ...DEFAULT_FEATURES, teams: true, background: true }
+    const features = { ...DEFAULT_FEATURES, worktree: false, teams: true, background: true }
     const fieldsFor = (backend: 'in-process' | 'tmux') =>
       fieldsOf(agentInputSchema(agentToolMoment(features, { teammate: { backend } })))
     expect(fieldsFor('in-process')).toEqual(fieldsOf(agentInputSchema()))

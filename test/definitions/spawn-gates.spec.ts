@@ -267,9 +267,10 @@ describe('where it works', () => {
   const on = { features: { worktree: true }, definitions: [loner] }
 
   it('is refused when the call asks for what is not there, and left out when the definition does', () => {
-    expect(outcomeOf({ isolation: 'worktree' })).toBe('isolation-unavailable')
+    const off = { features: { worktree: false }, definitions: [loner] }
+    expect(outcomeOf({ isolation: 'worktree' }, off)).toBe('isolation-unavailable')
     expect(outcomeOf({ isolation: 'remote' }, on)).toBe('isolation-unavailable')
-    const plan = planOf({ subagent_type: 'loner' }, { definitions: [loner] })
+    const plan = planOf({ subagent_type: 'loner' }, off)
     expect(plan.isolation).toEqual({ value: 'none', rule: 'default' })
     expect(noteCodes(plan)).toEqual(['isolation-not-available'])
   })
@@ -543,7 +544,12 @@ describe('the order of refusals', () => {
       outcomeOf(wish, deny(base)),
       outcomeOf(wish, base),
       outcomeOf(wish, { ...base, caller: allowed }),
-      outcomeOf(wish, { ...base, caller: allowed, more: servers }),
+      outcomeOf(wish, {
+        ...base,
+        caller: allowed,
+        more: servers,
+        features: { ...base.features, worktree: false },
+      }),
       outcomeOf(wish, { ...base, caller: allowed, more: servers, features }),
       outcomeOf(
         { subagent_type: 'hopeless', cwd: '/x' },

@@ -310,6 +310,29 @@ const drafts: { readonly [T in EventDraft['type']]: fc.Arbitrary<Draft<T>> } = {
   ),
   'permission.granted': withType('permission.granted', fc.record({ rule: anyText, by: anyText })),
   'agent.diagnosed': withType('agent.diagnosed', fc.record({ code: anyText, message: anyText })),
+  'worktree.requested': withType(
+    'worktree.requested',
+    fc
+      .record({
+        name: anyText,
+        from: anyText,
+        git: optional(fc.record({ path: anyText, branch: anyText, base: anyText, repository: anyText })),
+      })
+      .map(present),
+  ),
+  'worktree.created': withType(
+    'worktree.created',
+    fc.record({ path: anyText, lacksChanges: optional(fc.constant(true as const)) }).map(present),
+  ),
+  'worktree.decided': withType(
+    'worktree.decided',
+    fc.record({
+      fate: fc.constantFrom('kept' as const, 'removed' as const),
+      reasons: fc.array(anyText, { minLength: 1, maxLength: 2 }),
+    }),
+  ),
+  'worktree.removed': withType('worktree.removed', fc.constant({})),
+  'worktree.left': withType('worktree.left', fc.constant({})),
   'servers.requested': withType(
     'servers.requested',
     fc.record({ servers: fc.array(anyText, { minLength: 1, maxLength: 2 }) }),

@@ -143,6 +143,25 @@ export const diagnosed = (): RunEventOf<'agent.diagnosed'> => ({
   message: 'there is no skill of this name',
 })
 
+/** The life of a worktree, in order. */
+export const worktreeEvents = (): readonly RunEvent[] => [
+  {
+    type: 'worktree.requested',
+    name: 'agent-01234567',
+    from: '/repo',
+    git: {
+      path: '/repo/.claude/worktrees/agent-01234567',
+      branch: 'worktree-agent-01234567',
+      base: '0'.repeat(40),
+      repository: '/repo/.git',
+    },
+  },
+  { type: 'worktree.created', path: '/repo/.claude/worktrees/agent-01234567' },
+  { type: 'worktree.decided', fate: 'removed', reasons: ['nothing in it was changed'] },
+  { type: 'worktree.removed' },
+  { type: 'worktree.left' },
+]
+
 export const serversRequested = (): RunEventOf<'servers.requested'> => ({
   type: 'servers.requested',
   servers: ['db'],

@@ -29,6 +29,11 @@ const SELDOM = new Set<RunEvent['type']>([
   'hook.ended',
   'servers.requested',
   'server.started',
+  'worktree.requested',
+  'worktree.created',
+  'worktree.decided',
+  'worktree.removed',
+  'worktree.left',
 ])
 
 /** One event of every kind that matters, about every open call and about none; `at` is the next position. */
@@ -59,6 +64,7 @@ export function everyEvent(run: RunSnapshot, at: number): RunEvent[] {
     make.newsTold('message'),
     make.newsTold('both'),
     make.diagnosed(),
+    ...make.worktreeEvents(),
     make.permissionGranted(),
     make.drained(),
     make.stopBlocked(),

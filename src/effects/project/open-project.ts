@@ -21,6 +21,7 @@ import type { AgentFile, AgentRegistry, FileDiagnostic } from '../../definitions
 import { createAgentRegistry } from '../../definitions/files/registry.ts'
 import type { DefinitionTrust, TrustSurface } from '../../definitions/files/trust.ts'
 import { checkHooks, hooksForAll, type ScopedHook } from '../../definitions/hooks/scoped-hook.ts'
+import type { WorktreeOptions } from '../../definitions/worktrees/options.ts'
 import { type Clock, systemClock } from '../clock.ts'
 import { loadSkills, type SkillPlaces } from '../context/load-skills.ts'
 import { realFolder } from '../context/repository-root.ts'
@@ -110,6 +111,11 @@ export async function openProject(options: ProjectOptions): Promise<Project> {
   const policy = options.policyDir === undefined ? {} : { policyDir: options.policyDir }
   const permissionSettings = await readPermissionSettings({ cwd: options.cwd, root, configDir, ...policy })
   const permissions = permissionRulesOf(permissionSettings.layers, { isTrusted, home })
+  // The strongest layer comes first, and has the last word.
+  const worktree: WorktreeOptions = Object.assign(
+    {},
+    ...permissionSettings.layers.toReversed().map((layer) => layer.settings.worktree),
+  )
   const settingsHooks = hooksOf(settings.files, isTrusted)
   const fixed = [
     ...settings.diagnostics,
@@ -171,6 +177,7 @@ export async function openProject(options: ProjectOptions): Promise<Project> {
     mcpServers: mcp.servers,
     hooks: settingsHooks.hooks,
     permissions,
+    worktree,
     userSettingsFile: join(realFolder(configDir), 'settings.json'),
     userContext: createUserContext(places, env),
     memory: createMemory(places, (diagnostic) => late.push(diagnostic)),

@@ -5,6 +5,7 @@ import type { Skill } from '../../definitions/context/skill.ts'
 import type { AgentRegistry, FileDiagnostic } from '../../definitions/files/agent-file.ts'
 import type { ScopedHook } from '../../definitions/hooks/scoped-hook.ts'
 import type { McpServerConfig } from '../../definitions/mcp-server-config.ts'
+import type { WorktreeOptions } from '../../definitions/worktrees/options.ts'
 import type { SettingsPermissions } from '../settings/permission-rules.ts'
 
 /** A text for a prompt, and what could not be honoured in making it. */
@@ -38,6 +39,8 @@ export interface Project {
   readonly mcpServers: readonly ProjectMcpServer[]
   /** Rules and mode of settings files. Absent: none says anything. */
   readonly permissions?: SettingsPermissions
+  /** How settings files want worktrees to be made. Absent: none says anything. */
+  readonly worktree?: WorktreeOptions
   /** Hooks of settings files, for all agents. */
   readonly hooks: readonly ScopedHook[]
   /** CLAUDE.md files and, unless `gitStatus` is false, the git status, as one message. Never rejects. */

@@ -1,12 +1,13 @@
 /**
  * What a settings file says, field by field: a broken field is told and left out, the others hold (law 11).
  *
- * Owns: the shape of `permissions`, `env`, `statusLine`. Does not own: `hooks` and `mcpServers`, which are kept as
+ * Owns: the shape of `permissions`, `env`, `statusLine`, `worktree`. Does not own: `hooks` and `mcpServers`, which are kept as
  * written for their readers, and the keys about trust, which `effects/project` reads.
  */
 import * as z from 'zod'
 import { printable } from '../../definitions/context/text.ts'
 import { PermissionMode } from '../../definitions/permission-mode.ts'
+import { WorktreeOptions } from '../../definitions/worktrees/options.ts'
 import type { SettingsDiagnosticCode } from './diagnostic.ts'
 import { jsonPlaces, type TextPlace } from './json-places.ts'
 
@@ -37,6 +38,7 @@ export interface Settings {
   /** As written. */
   readonly hooks: unknown
   readonly statusLine: StatusLine | undefined
+  readonly worktree: WorktreeOptions | undefined
   /** As written. */
   readonly mcpServers: Readonly<Record<string, unknown>>
   /** Everything in the file, also what means nothing here. */
@@ -72,6 +74,7 @@ export const NO_SETTINGS: Settings = {
   env: {},
   hooks: undefined,
   statusLine: undefined,
+  worktree: undefined,
   mcpServers: {},
   raw: {},
 }
@@ -146,6 +149,7 @@ export function settingsIn(text: string, tell: TellSettings): Settings | undefin
     env: envIn(raw, places.placeOf, tell),
     hooks: raw['hooks'],
     statusLine: read(['statusLine'], StatusLine.optional(), undefined),
+    worktree: read(['worktree'], WorktreeOptions.optional(), undefined),
     mcpServers: read(['mcpServers'], z.record(z.string(), z.unknown()), {}),
     raw,
   }
@@ -155,7 +159,7 @@ const Mode = PermissionMode.exclude(['bubble']).optional()
 const Disabled = z.union([z.literal('disable'), z.boolean()]).transform((value) => value !== false)
 
 const KNOWN_KEYS: readonly string[] = [
-  ...['$schema', 'permissions', 'env', 'hooks', 'statusLine', 'mcpServers'],
+  ...['$schema', 'permissions', 'env', 'hooks', 'statusLine', 'mcpServers', 'worktree'],
   // Read by `effects/project`.
   ...['enableAllProjectMcpServers', 'enabledMcpjsonServers', 'disabledMcpjsonServers'],
   'strictPluginOnlyCustomization',

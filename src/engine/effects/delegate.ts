@@ -10,7 +10,7 @@
  */
 import type { AgentInput } from '../../definitions/agent-tool.ts'
 import { launchedText } from '../../definitions/notice.ts'
-import { agentResultContent, agentStructuredResult } from '../../definitions/report.ts'
+import { agentResultContent, agentStructuredResult, keptWorktreeNote } from '../../definitions/report.ts'
 import type { SpawnPlan } from '../../definitions/spawn-situation.ts'
 import type { AgentEventOf, RunKey } from '../../machines/agent/events.ts'
 import type { ToolUseBlock } from '../../machines/agent/messages.ts'
@@ -52,7 +52,7 @@ export async function delegate(core: EngineCore, call: Call, input: AgentInput):
     }
     const recording = session.definitions.record(plan.agentType)
     const definition = recording instanceof Promise ? await recording : recording
-    child = { agentId, plan: loggedPlan(plan, definition) }
+    child = { agentId, plan: placed(loggedPlan(plan, definition), agent, core) }
     for (const { code, message } of plan.notes ?? []) core.diagnose(code, message)
     const posted = await agent.post({ type: 'call.started', callId, child })
     if (posted === 'late') {
@@ -104,6 +104,11 @@ function launched(agent: Agent, { callId, block }: Call, child: Agent): CallEnde
       }),
     },
   }
+}
+
+/** A child works where its parent does; that must not change with the parent. */
+function placed(plan: Child['plan'], { cwd }: Agent, core: EngineCore): Child['plan'] {
+  return cwd === core.cwd || plan.cwd !== undefined || plan.isolation !== undefined ? plan : { ...plan, cwd }
 }
 
 /** Waits for servers that a type cannot do without. What is missing, in words for the model; undefined: nothing. */
@@ -199,6 +204,8 @@ function delivered(
     toolUses: ended.toolUses,
     durationMs: ended.durationMs,
     denials: ended.denials,
+    worktreePath: ended.worktreePath,
+    worktreeBranch: ended.worktreeBranch,
     isOneShot: child.definition?.isOneShot === true,
     canContinue: agent.mayUse('SendMessage'),
     logPath: child.logPath,
@@ -223,7 +230,7 @@ function delivered(
         ...failedResult(
           callId,
           block.id,
-          endedBadly(child, ended),
+          [endedBadly(child, ended), keptWorktreeNote(facts)].filter((text) => text !== undefined).join(' '),
           ended.status === 'killed' ? 'interrupted' : 'error',
         ),
         toolUseResult: {

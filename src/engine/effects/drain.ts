@@ -8,6 +8,7 @@ import type { Agent } from '../agent.ts'
 import type { EngineCore } from '../core.ts'
 import type { Effect } from '../effect-logic.ts'
 import { isSameRun } from '../log-digest.ts'
+import { withWorktree } from '../worktree/settle-worktree.ts'
 import { deliverLeftChild } from './delegate.ts'
 import { interruptedResult } from './results.ts'
 import { stopMoment } from './stop-hooks.ts'
@@ -26,7 +27,8 @@ export function drain(core: EngineCore): Effect<EffectInput> {
     const stop = stopMoment(agent)
     const wereAsked = agent.digest.hooks.has(`${stop.event} ${stop.which}`)
     if (!wereAsked && core.hooks.has(agent, stop)) return [...unanswered, { type: 'run.drained' }]
-    return [...unanswered, endOf(context, Math.round(agent.elapsedMs))]
+    const end = endOf(context, Math.round(agent.elapsedMs))
+    return [...unanswered, await withWorktree(core, agent, end)]
   }
 }
 

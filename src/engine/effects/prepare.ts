@@ -1,14 +1,23 @@
 /** Resolves what a run is asked with: servers, tools, prompt, and what the agent is told before its task. */
+import { WorktreeError } from '../../effects/worktrees/worktree-error.ts'
+import type { Fault } from '../../machines/agent/events.ts'
 import type { EffectInput } from '../../machines/agent/machine.ts'
+import type { Agent } from '../agent.ts'
 import type { EngineCore } from '../core.ts'
 import type { Effect } from '../effect-logic.ts'
 import { startHooks } from '../hooks/start-hooks.ts'
 import { introduce, memorySection } from '../introduce.ts'
 import { reportSchemaOf, reportSchemaProblems } from '../render.ts'
+import { enterWorktree, wantsWorktree } from '../worktree/enter-worktree.ts'
+import { isInWorktree } from '../worktree/own-worktree.ts'
 
 export function prepare(core: EngineCore): Effect<EffectInput> {
   return async (context) => {
     const { agent } = context
+    if (wantsWorktree(agent) || isInWorktree(agent.digest.worktree)) {
+      const fault = await worktreeFault(core, agent, context.signal)
+      if (fault !== undefined) return [{ type: 'agent.faulted', fault }]
+    }
     await agent.equip(() => context.signal)
     const beginning = await startHooks(core, agent, () => context.signal)
     if (beginning.kind === 'refused') return [{ type: 'agent.faulted', fault: beginning.fault }]
@@ -35,5 +44,20 @@ export function prepare(core: EngineCore): Effect<EffectInput> {
         ...(looksAtReport && { report: { hasSchema, corrections } }),
       },
     ]
+  }
+}
+
+/** Why the agent has no worktree; undefined: it has one. */
+async function worktreeFault(
+  core: EngineCore,
+  agent: Agent,
+  signal: AbortSignal,
+): Promise<Fault | undefined> {
+  try {
+    await enterWorktree(core, agent, signal)
+    return undefined
+  } catch (error) {
+    if (!WorktreeError.is(error)) throw error
+    return { code: error.code, message: error.message, retryable: error.code === 'worktree-locked' }
   }
 }

@@ -26,6 +26,7 @@ import { reasonsOf } from '../hooks/engine-hooks.ts'
 import type { BeforeCall } from '../hooks/tool-hooks.ts'
 import { afterCall, beforeCall, permissionHooks } from '../hooks/tool-hooks.ts'
 import { fetchGuard, judgedPathOf, permissionFor, readGuard } from '../permission.ts'
+import { isWorktreeTool, runWorktreeTool } from '../worktree/worktree-tools.ts'
 import { checkedOutput } from './checked-output.ts'
 import { delegate } from './delegate.ts'
 import { capContent } from './result-cap.ts'
@@ -117,7 +118,9 @@ async function resultOf(core: EngineCore, call: Call): Promise<CallEnded> {
   }
   const ended = isDelegation(tool)
     ? await delegate(core, call, tool.inputSchema.parse(input))
-    : await runBody(core, call, tool, input, judged)
+    : isWorktreeTool(tool)
+      ? await runWorktreeTool(core, call, tool, input)
+      : await runBody(core, call, tool, input, judged)
   return afterCall(core, call, before.decision, ended)
 }
 

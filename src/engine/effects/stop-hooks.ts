@@ -7,22 +7,23 @@ import type { EngineCore } from '../core.ts'
 import type { Effect } from '../effect-logic.ts'
 import type { HookMoment } from '../hooks/engine-hooks.ts'
 import { hookMessages } from '../hooks/engine-hooks.ts'
+import { withWorktree } from '../worktree/settle-worktree.ts'
 
 export function stopHooks(core: EngineCore): Effect<EffectInput> {
   return async (effect) => {
     const { agent } = effect
     const context = agent.run?.snapshot.context
     if (context === undefined) return []
-    const end = endOf(context, Math.round(agent.elapsedMs))
+    const ended = async () => [await withWorktree(core, agent, endOf(context, Math.round(agent.elapsedMs)))]
     const decision = await core.hooks.decide(agent, stopMoment(agent), () => effect.signal)
     const { outcome, stopBlocks: blocks } = context
-    if (decision?.verdict !== 'block' || decision.stop !== undefined || outcome === undefined) return [end]
-    if (!hasChoice(outcome)) return [end]
+    if (decision?.verdict !== 'block' || decision.stop !== undefined || outcome === undefined) return ended()
+    if (!hasChoice(outcome)) return ended()
     const event = agent.parent === undefined ? 'Stop' : 'SubagentStop'
     const continuation = stopContinuation({ event, blocks, cap: core.limits.stopBlocks })
     if (continuation.kind === 'end') {
       core.diagnose('stop-blocks-reached', `agent ${agent.id}: ${continuation.notice}`)
-      return [end]
+      return ended()
     }
     return [
       ...hookMessages(decision.reasons),

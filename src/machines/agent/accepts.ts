@@ -73,6 +73,11 @@ export const ACCEPTED: Readonly<Record<RunEventType, readonly Phase[]>> = {
   'hook.started': LIVE,
   'hook.process_started': LIVE,
   'hook.ended': LIVE,
+  'worktree.requested': LIVE,
+  'worktree.created': LIVE,
+  'worktree.decided': LIVE,
+  'worktree.removed': LIVE,
+  'worktree.left': LIVE,
   'run.suspended': LIVE,
   'run.resumed': LIVE,
 }

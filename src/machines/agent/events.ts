@@ -138,6 +138,41 @@ export const AgentPrepared = z.looseObject({
     .optional(),
 })
 
+// ── a tree of its own ────────────────────────────────────────────────────────────────────────────────────
+
+/** A worktree is about to be made for the agent: durable before there is anything of it. */
+export const WorktreeRequested = z.looseObject({
+  type: z.literal('worktree.requested'),
+  name: z.string(),
+  /** The directory that the agent, or whoever started it, works in. */
+  from: z.string(),
+  /** Where it will be. Absent: a hook makes the folder and says where. */
+  git: z
+    .looseObject({ path: z.string(), branch: z.string(), base: z.string(), repository: z.string() })
+    .optional(),
+})
+
+/** It is there: from here on it is the agent's working directory. Said again when it was made again at a resume. */
+export const WorktreeCreated = z.looseObject({
+  type: z.literal('worktree.created'),
+  path: z.string(),
+  /** The caller had uncommitted changes, and they are not in it. */
+  lacksChanges: z.literal(true).optional(),
+})
+
+/** Nobody works in it any more; what becomes of it. */
+export const WorktreeDecided = z.looseObject({
+  type: z.literal('worktree.decided'),
+  fate: z.enum(['kept', 'removed']),
+  reasons: z.array(z.string()).min(1),
+})
+
+/** Folder and branch are gone. */
+export const WorktreeRemoved = z.looseObject({ type: z.literal('worktree.removed') })
+
+/** The agent is back in the directory that it came from, while it goes on: only of one that entered at a word. */
+export const WorktreeLeft = z.looseObject({ type: z.literal('worktree.left') })
+
 /** MCP servers of the agent's own are about to be started. */
 export const ServersRequested = z.looseObject({
   type: z.literal('servers.requested'),
@@ -357,6 +392,10 @@ export const AgentEnded = z.looseObject({
   durationMs: z.number().int().nonnegative(),
   /** Refused calls per tool. Absent when there were none. */
   denials: z.record(z.string(), z.number().int().positive()).optional(),
+  /** The worktree that was kept, because something in it would have been lost. */
+  worktreePath: z.string().optional(),
+  /** Absent: a hook made it. */
+  worktreeBranch: z.string().optional(),
 })
 
 /** Something that must not happen did: an effect threw, or an event could not be folded. */
@@ -486,6 +525,11 @@ export const CallEnded = z.looseObject({
 export const AgentEvent = z.discriminatedUnion('type', [
   AgentSpawned,
   AgentPrepared,
+  WorktreeRequested,
+  WorktreeCreated,
+  WorktreeDecided,
+  WorktreeRemoved,
+  WorktreeLeft,
   ServersRequested,
   ServerStarted,
   AgentDiagnosed,

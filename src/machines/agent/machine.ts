@@ -266,6 +266,11 @@ export const agentMachine = machineSetup.createMachine({
     'hook.started': {},
     'hook.process_started': {},
     'hook.ended': {},
+    'worktree.requested': {},
+    'worktree.created': {},
+    'worktree.decided': {},
+    'worktree.removed': {},
+    'worktree.left': {},
   },
   states: {
     /** Who this run is: prompt, tools, permissions. */

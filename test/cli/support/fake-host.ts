@@ -8,6 +8,7 @@ import type { LogEntry, SessionReader, SessionSummary } from '../../../src/cli/s
 import type { Model } from '../../../src/effects/model/model.ts'
 import { openProject } from '../../../src/effects/project/open-project.ts'
 import { createVirtualClock, type VirtualClock } from '../../../src/effects/virtual-clock.ts'
+import type { Worktrees } from '../../../src/effects/worktrees/worktrees.ts'
 import type { Recorded } from '../../../src/machines/agent/events.ts'
 import { createFakeEngine, type FakeEngine } from './fake-engine.ts'
 
@@ -34,6 +35,7 @@ export interface FakeHostOptions {
   readonly stdoutIsTTY?: boolean
   readonly stderrIsTTY?: boolean
   readonly columns?: number
+  readonly worktrees?: Worktrees
   readonly sessions?: SessionReader
 }
 
@@ -113,6 +115,10 @@ export function createFakeHost(argv: readonly string[], options: FakeHostOptions
     },
     openProject,
     builtIns: async () => ({ tools: ['Agent', 'Read', 'Bash'], agents: ['general-purpose', 'Explore'] }),
+    worktrees: async () => {
+      if (options.worktrees === undefined) throw new Error('this test has no worktrees')
+      return options.worktrees
+    },
     sessions: async () => options.sessions ?? sessionsOf({}),
   }
   return {

@@ -1,0 +1,140 @@
+/** Where a worktree will be, and from which commit. Makes nothing but a commit that nothing refers to. */
+import { randomUUID } from 'node:crypto'
+import { copyFileSync, existsSync, mkdirSync, realpathSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { branchOfTree, folderOfTree } from '../../definitions/worktrees/names.ts'
+import type { WorktreeOptions } from '../../definitions/worktrees/options.ts'
+import { type Git, openGit, programsOff, type Setting } from './git.ts'
+import { isThere } from './is-there.ts'
+import { openRecords } from './records.ts'
+import { findRepository, noRepository, type Repository } from './repository.ts'
+import { WorktreeError } from './worktree-error.ts'
+import type { WorktreePlan, WorktreeRequest } from './worktrees.ts'
+
+/** The folder of all worktrees, below the root of a repository. */
+export const WORKTREES_FOLDER = ['.claude', 'worktrees'] as const
+
+/** Plans one; see `Worktrees.plan`. */
+export async function planWorktree(
+  request: WorktreeRequest,
+  { uncommitted = 'ignore' }: WorktreeOptions,
+): Promise<WorktreePlan> {
+  const { cwd, agentId, signal } = request
+  if (!existsSync(cwd)) throw noRepository(cwd)
+  const git = openGit(cwd, { mark: `${agentId}/worktree`, signal })
+  const [repository, head, branches] = await Promise.all([
+    findRepository(git),
+    headOf(git),
+    branchesLike(git, request).catch(() => []),
+  ])
+  if (head === undefined) throw noCommits(cwd)
+  const { name, branch } = freeName(request, repository, new Set(branches))
+  const path = join(repository.root, ...WORKTREES_FOLDER, folderOfTree(name))
+  const base = await baseFor(git, head, uncommitted, repository)
+  return { agentId, name, path, branch, base, repository: repository.commonDir }
+}
+
+/** The commit that is checked out; undefined before the first one. */
+export async function headOf(git: Git): Promise<string | undefined> {
+  const { exitCode, stdout } = await git.ask(['rev-parse', '--verify', '--quiet', 'HEAD^{commit}'])
+  return exitCode === 0 ? stdout.trim() : undefined
+}
+
+const noCommits = (cwd: string): WorktreeError =>
+  new WorktreeError(
+    'worktree-no-commits',
+    `The repository of ${cwd} has no commit yet, so there is nothing to make a worktree from. Commit something first (git add, git commit), or start the agent without isolation.`,
+  )
+
+/** Branches that stand in the way of any of the names. */
+async function branchesLike(git: Git, { names, branch }: WorktreeRequest): Promise<readonly string[]> {
+  const wanted = branch ?? branchOfTree(names[0] ?? '')
+  const pattern = names.length > 1 ? `refs/heads/${wanted}*` : `refs/heads/${wanted}`
+  const { stdout } = await git.ask(['for-each-ref', '--format=%(refname:strip=2)', pattern])
+  return stdout.split('\n').filter((line) => line !== '')
+}
+
+function freeName(
+  { names, branch: asked }: WorktreeRequest,
+  repository: Repository,
+  branches: ReadonlySet<string>,
+): { readonly name: string; readonly branch: string } {
+  const records = openRecords(repository.commonDir)
+  for (const name of names) {
+    const branch = asked ?? branchOfTree(name)
+    const path = join(repository.root, ...WORKTREES_FOLDER, folderOfTree(name))
+    if (!branches.has(branch) && records.read(name) === undefined && !isThere(path)) return { name, branch }
+  }
+  const [name = ''] = names
+  throw new WorktreeError(
+    'worktree-taken',
+    `There is a worktree or a branch "${asked ?? branchOfTree(name)}" for the name "${name}" already. Take another name, or see "troupe worktrees list".`,
+  )
+}
+
+async function baseFor(
+  git: Git,
+  head: string,
+  policy: NonNullable<WorktreeOptions['uncommitted']>,
+  repository: Repository,
+): Promise<string> {
+  if (policy === 'ignore' || repository.top === undefined) return head
+  const changes = await changesOf(git)
+  if (changes.length === 0) return head
+  if (policy === 'refuse')
+    throw new WorktreeError(
+      'worktree-uncommitted',
+      `${repository.top} has uncommitted changes, which a worktree would lack: ${changes.slice(0, 10).join(', ')}${changes.length > 10 ? ' …' : ''}. Commit or stash them first, or set worktree.uncommitted to "ignore" or "snapshot".`,
+    )
+  return snapshot(git, head, repository)
+}
+
+/** Paths in which the tree of a folder differs from its last commit. */
+export async function changesOf(git: Git, config?: readonly Setting[]): Promise<readonly string[]> {
+  const off = config ?? (await programsOff(git)) ?? []
+  const args = [
+    '--no-optional-locks',
+    'status',
+    '--porcelain=v1',
+    '-z',
+    '--untracked-files=normal',
+    '--ignore-submodules=dirty',
+    '--no-renames',
+  ]
+  const stdout = await git.run(args, { config: off })
+  return stdout
+    .split('\0')
+    .filter((entry) => entry !== '')
+    .map((entry) => entry.slice(3))
+}
+
+/** A commit of everything that is in the caller's tree now, ignored files excepted. Its own index stays as it is. */
+async function snapshot(git: Git, head: string, { commonDir }: Repository): Promise<string> {
+  const home = join(commonDir, 'troupe')
+  mkdirSync(home, { recursive: true })
+  const index = join(home, `index-${randomUUID()}`)
+  const own = join(
+    (await git.run(['rev-parse', '--path-format=absolute', '--git-dir'])).replace(/\n$/u, ''),
+    'index',
+  )
+  const config = (await programsOff(git)) ?? []
+  const env = { GIT_INDEX_FILE: index }
+  try {
+    // What git knows of unchanged files spares it reading them again.
+    if (existsSync(own)) copyFileSync(realpathSync(own), index)
+    await git.run(['add', '--all', '--', ':/'], { env, config })
+    const tree = (await git.run(['write-tree'], { env })).trim()
+    const message = 'Uncommitted changes, as an agent was given them'
+    return (await git.run(['commit-tree', tree, '-p', head, '-m', message], { env: IDENTITY })).trim()
+  } finally {
+    rmSync(index, { force: true })
+    rmSync(`${index}.lock`, { force: true })
+  }
+}
+
+const IDENTITY = {
+  GIT_AUTHOR_NAME: 'Troupe',
+  GIT_AUTHOR_EMAIL: 'troupe@localhost',
+  GIT_COMMITTER_NAME: 'Troupe',
+  GIT_COMMITTER_EMAIL: 'troupe@localhost',
+} as const
