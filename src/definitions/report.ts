@@ -1,5 +1,8 @@
 /** What a parent is handed when its child has ended: text for its model, a record for readers of transcripts. */
+import { inert } from './context/envelope.ts'
 import { DEFAULT_LIMITS } from './limits.ts'
+import { type RefusedCall, refusedNote, reviewNote } from './review/notes.ts'
+import type { Verdict } from './review/verdict.ts'
 
 /** Token counts of one request, as the Messages API gives them. Other fields pass through. */
 interface ReportUsage {
@@ -34,6 +37,10 @@ export interface ReportFacts {
   readonly durationMs: number
   /** Refused calls per tool. */
   readonly denials?: Readonly<Record<string, number>> | undefined
+  /** The same calls one by one, as the engine knows them. */
+  readonly refused?: readonly RefusedCall[] | undefined
+  /** What a review of its work came to; undefined when there was none. */
+  readonly review?: Verdict | undefined
   /** One-shot agents are not continued: their id and usage are of no use to the parent's model. */
   readonly isOneShot: boolean
   /** The parent has `SendMessage` and may go on with this agent. */
@@ -64,18 +71,25 @@ export interface AgentStructuredResult {
   /** Which, where the outcome is `limit`. */
   readonly limit?: string
   readonly denials?: Readonly<Record<string, number>>
+  /** What its review came to, and why. Absent when there was none. */
+  readonly review?: { readonly verdict: Verdict['kind']; readonly reason?: string }
 }
 
 /**
- * The content of the `Agent` call's result: the report, then what the engine adds. The engine's words stand in
- * blocks of their own, so that no text of the child runs into them. All blocks together stay within `maxChars`
+ * The content of the `Agent` call's result: what a review has found, the report, then what the engine adds. The
+ * engine's words stand in blocks of their own, so that no text of the child runs into them, and no text of the child
+ * looks like an envelope of the engine. All blocks together stay within `maxChars`
  * UTF-16 code units, unless those are too few for the engine's own words.
  */
 export function agentResultContent(
   facts: ReportFacts,
   maxChars: number = DEFAULT_LIMITS.agentResultChars,
 ): readonly ReportBlock[] {
-  const added = [outcomeNote(facts), denialNote(facts), facts.isOneShot ? undefined : trailer(facts)]
+  const added = [
+    outcomeNote(facts),
+    refusedNote(facts.refused ?? []),
+    facts.isOneShot ? undefined : trailer(facts),
+  ]
     .filter((text) => text !== undefined)
     .map(block)
   const room = maxChars - added.reduce((sum, { text }) => sum + text.length, 0)
@@ -101,6 +115,7 @@ export function agentStructuredResult(
     outcome: outcome.kind,
     ...(outcome.kind === 'limit' && { limit: outcome.limit }),
     ...(facts.denials !== undefined && { denials: facts.denials }),
+    ...(facts.review !== undefined && { review: recordOf(facts.review) }),
   }
 }
 
@@ -121,8 +136,17 @@ export function cutText(text: string, maxChars: number, whereAll: string): strin
   return `${startOf(text, maxChars - marker.length)}${marker}`
 }
 
-function reportBlocks({ text, logPath }: ReportFacts, maxChars: number): readonly ReportBlock[] {
-  return text.trim() === '' ? [] : [block(cutText(text, maxChars, logPath))]
+function recordOf(verdict: Verdict): NonNullable<AgentStructuredResult['review']> {
+  const reason = verdict.kind === 'unavailable' ? verdict.why : verdict.reason
+  return { verdict: verdict.kind, ...(reason !== undefined && { reason }) }
+}
+
+/** The report behind what was found about it, which nobody who reads the one can miss. */
+function reportBlocks({ text, logPath, review }: ReportFacts, maxChars: number): readonly ReportBlock[] {
+  if (text.trim() === '') return []
+  const note = reviewNote(review)
+  const room = maxChars - (note?.length ?? 0)
+  return [...(note === undefined ? [] : [block(note)]), block(cutText(inert(text), room, logPath))]
 }
 
 function outcomeNote({ outcome, text, logPath }: ReportFacts): string | undefined {
@@ -142,11 +166,6 @@ function outcomeNote({ outcome, text, logPath }: ReportFacts): string | undefine
     case 'killed':
       return `[The agent did not finish: it ${outcome.kind === 'failed' ? 'failed' : 'was stopped'}. ${what}; its log: ${logPath}]`
   }
-}
-
-function denialNote({ denials }: ReportFacts): string | undefined {
-  const counts = Object.entries(denials ?? {}).map(([tool, count]) => `${tool} ${count}`)
-  return counts.length === 0 ? undefined : `[Calls that permissions refused it: ${counts.join(', ')}]`
 }
 
 function trailer(facts: ReportFacts): string {

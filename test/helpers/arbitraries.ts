@@ -224,6 +224,20 @@ const anyOutcome: fc.Arbitrary<AgentEventOf<'agent.ended'>['outcome']> = fc.oneo
     .map((by) => ({ kind: 'killed' as const, ...present(by) })),
 )
 
+const anyJudgement = fc
+  .record({
+    verdict: fc.oneof(
+      optional(anyText).map((reason) => present({ kind: 'allow' as const, reason })),
+      anyText.map((reason) => ({ kind: 'flag' as const, reason })),
+      anyText.map((reason) => ({ kind: 'block' as const, reason })),
+      anyText.map((why) => ({ kind: 'unavailable' as const, cause: 'malformed' as const, why })),
+    ),
+    model: optional(anyText),
+    usage: optional(anyUsage),
+    durationMs: anyCount,
+  })
+  .map(present)
+
 const withType = <T extends string, F extends object>(
   type: T,
   fields: fc.Arbitrary<F>,
@@ -262,11 +276,18 @@ const drafts: { readonly [T in EventDraft['type']]: fc.Arbitrary<Draft<T>> } = {
         system: anyBlobHash,
         tools: anyBlobHash,
         report: optional(fc.record({ hasSchema: fc.boolean(), corrections: fc.nat(3) })),
+        review: optional(fc.constant(true as const)),
       })
       .map(present),
   ),
   'run.drained': fc.constant({ type: 'run.drained' as const }),
   'stop.blocked': fc.constant({ type: 'stop.blocked' as const }),
+  'review.requested': fc.constant({ type: 'review.requested' as const }),
+  'review.ended': withType('review.ended', anyJudgement),
+  'call.classified': withType(
+    'call.classified',
+    fc.tuple(anyJudgement, anyCallId).map(([judgement, callId]) => ({ ...judgement, callId })),
+  ),
   'hook.started': withType(
     'hook.started',
     fc

@@ -12,7 +12,7 @@ import { AGENT, RUN } from './run-events.ts'
 import { everyEvent } from './run-walks.ts'
 
 /** More situations than a run has; a traversal that goes on beyond it has a key that grows. */
-const LIMIT = 50_000
+const LIMIT = 100_000
 
 /**
  * What makes two situations differ: the state, how many calls are open and waiting, the outcome, the turns left, what a
@@ -32,6 +32,7 @@ export function situationOf({ value, context }: RunSnapshot): string {
       // Later it is in the value, or matters no more.
       background: typeof value === 'object' && 'resolving' in value && context.isInBackground,
       news: [context.mail.length, context.owed.length],
+      review: context.review,
       report: context.hasReportSchema ? [context.corrections, context.report === undefined] : null,
     },
   ])

@@ -40,6 +40,8 @@ export function everyEvent(run: RunSnapshot, at: number): RunEvent[] {
     make.started({ background: true }),
     make.prepared(),
     make.prepared({ hasSchema: true, corrections: 1 }),
+    // Limits and reviews do not know each other; together they would only make the graph large.
+    ...(run.context.maxTurns === undefined ? [make.prepared(undefined, true)] : []),
     make.replied({ at, calls: ['Read'] }),
     make.replied({ at, says: 'first I look', calls: ['Read', alone('Bash'), 'Grep'] }),
     make.replied({ at, says: 'half an ans', stop: 'max_tokens' }),
@@ -62,6 +64,9 @@ export function everyEvent(run: RunSnapshot, at: number): RunEvent[] {
     make.permissionGranted(),
     make.drained(),
     make.stopBlocked(),
+    make.reviewRequested(),
+    make.reviewEnded(),
+    make.reviewEnded({ kind: 'block', reason: 'it deleted the tests' }),
     make.hookStarted(),
     make.hookProcessStarted(),
     make.hookEnded(),
@@ -70,6 +75,7 @@ export function everyEvent(run: RunSnapshot, at: number): RunEvent[] {
     ...calls.flatMap((id) => [
       make.callStarted(id),
       make.processStarted(id),
+      make.callClassified(id),
       make.approvalRequested(id),
       make.approvalAnswered(id),
       make.callEnded(id, 'ok'),

@@ -13,15 +13,20 @@ import { printable } from './text.ts'
 export const ENVELOPE_NAMES = [
   'agent-memory',
   'agent-message',
+  'agent-report',
+  'agent-step',
+  'agent-task',
   'claude-md',
   'fork-directive',
   'git-status',
   'hook-output',
   'loaded-skill',
+  'proposed-call',
   'security-warning',
   'system-reminder',
   'task-notification',
   'teammate-message',
+  'user-words',
 ] as const
 
 /** The name of an element that only the engine writes. `fork_directive` is the same as `fork-directive`. */

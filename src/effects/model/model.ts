@@ -26,6 +26,8 @@ export interface ModelRequest {
   readonly maxTokens: number
   /** How hard it thinks: a level, or tokens for thinking. Absent: as the model does by itself. */
   readonly effort?: 'low' | 'medium' | 'high' | number
+  /** The tool that the reply must call, once. Absent: it may call any or none. */
+  readonly toolChoice?: { readonly name: string }
   readonly source: RequestSource
 }
 

@@ -5,6 +5,7 @@ import type { Effect } from '../effect-logic.ts'
 import { startHooks } from '../hooks/start-hooks.ts'
 import { introduce, memorySection } from '../introduce.ts'
 import { reportSchemaOf, reportSchemaProblems } from '../render.ts'
+import { isReviewed } from './review.ts'
 
 export function prepare(core: EngineCore): Effect<EffectInput> {
   return async (context) => {
@@ -33,6 +34,7 @@ export function prepare(core: EngineCore): Effect<EffectInput> {
         system,
         tools,
         ...(looksAtReport && { report: { hasSchema, corrections } }),
+        ...(isReviewed(core, agent) && { review: true as const }),
       },
     ]
   }

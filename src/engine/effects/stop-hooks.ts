@@ -1,28 +1,30 @@
 /** The stop hooks of a run that has drained: they may send the agent back to work, or it ends. */
 import { stopContinuation } from '../../definitions/hooks/stop-continuation.ts'
-import { endOf, hasChoice } from '../../machines/agent/context.ts'
+import { hasChoice } from '../../machines/agent/context.ts'
 import type { EffectInput } from '../../machines/agent/machine.ts'
 import type { Agent } from '../agent.ts'
 import type { EngineCore } from '../core.ts'
 import type { Effect } from '../effect-logic.ts'
 import type { HookMoment } from '../hooks/engine-hooks.ts'
 import { hookMessages } from '../hooks/engine-hooks.ts'
+import { lastSteps } from './review.ts'
 
 export function stopHooks(core: EngineCore): Effect<EffectInput> {
   return async (effect) => {
     const { agent } = effect
     const context = agent.run?.snapshot.context
     if (context === undefined) return []
-    const end = endOf(context, Math.round(agent.elapsedMs))
+    // By its time, not by that of the hooks.
+    const last = lastSteps(agent, context)
     const decision = await core.hooks.decide(agent, stopMoment(agent), () => effect.signal)
     const { outcome, stopBlocks: blocks } = context
-    if (decision?.verdict !== 'block' || decision.stop !== undefined || outcome === undefined) return [end]
-    if (!hasChoice(outcome)) return [end]
+    if (decision?.verdict !== 'block' || decision.stop !== undefined || outcome === undefined) return last
+    if (!hasChoice(outcome)) return last
     const event = agent.parent === undefined ? 'Stop' : 'SubagentStop'
     const continuation = stopContinuation({ event, blocks, cap: core.limits.stopBlocks })
     if (continuation.kind === 'end') {
       core.diagnose('stop-blocks-reached', `agent ${agent.id}: ${continuation.notice}`)
-      return [end]
+      return last
     }
     return [
       ...hookMessages(decision.reasons),

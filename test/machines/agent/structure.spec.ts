@@ -25,6 +25,7 @@ const EFFECTS = Object.keys({
   awaitNews: true,
   drain: true,
   stopHooks: true,
+  review: true,
 } satisfies Record<EffectName, true>)
 
 describe('the agent machine', () => {
