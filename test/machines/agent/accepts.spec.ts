@@ -60,6 +60,7 @@ const RUNS: readonly (readonly [name: string, phase: Phase, run: RunSnapshot])[]
     ['stopping', 'stopping', given(...requesting, replied({ at: AT, says: 'done' }), drained())],
     ['stopping after a kill', 'stopping', given(...acting, killed(), drained())],
     ['draining, its work to be reviewed', 'draining', given(...handingIn)],
+    ['stopping, its work to be reviewed', 'stopping', given(...handingIn, drained())],
     ['draining, its review given up', 'draining', given(...handingIn, reviewRequested(), killed())],
     ['reviewing', 'reviewing', given(...handingIn, reviewRequested())],
     ['reviewing, the verdict recorded', 'reviewing', given(...handingIn, reviewRequested(), reviewEnded())],
