@@ -4,7 +4,7 @@
  */
 import fc from 'fast-check'
 import { callsOf } from '../../src/machines/agent/calls.ts'
-import { endOf } from '../../src/machines/agent/context.ts'
+import { endOf, owesReview } from '../../src/machines/agent/context.ts'
 import type {
   AgentEvent,
   AgentEventOf,
@@ -488,6 +488,7 @@ interface RunPlan {
   readonly ending: Ending
   readonly answer: ReplyDraft
   readonly fault: AgentEventOf<'agent.faulted'>['fault']
+  readonly review: Draft<'review.ended'>
 }
 
 const anyTurn: fc.Arbitrary<TurnPlan> = fc.record({
@@ -529,6 +530,7 @@ const anyRun: fc.Arbitrary<RunPlan> = fc.record({
     ),
   ),
   fault: anyFault,
+  review: drafts['review.ended'],
 })
 
 /**
@@ -613,6 +615,10 @@ function tellRun(
     case 'agent.faulted':
       tell({ type: 'agent.faulted', fault: plan.fault })
       break
+  }
+  if (owesReview(run.context)) {
+    tell({ type: 'review.requested' })
+    tell(plan.review)
   }
   tell(endOf(run.context, 1_234))
   return { drafts: told, seq }
