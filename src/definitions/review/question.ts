@@ -86,12 +86,12 @@ ${PROVENANCE} ${ANSWER}`
 export function handoffQuestion({ agentType, userWords, task, steps, report }: Work): Question {
   return {
     system: HANDOFF,
-    prompt: [
+    prompt: joined([
       ...wordsOf(userWords),
       taskEnvelope(agentType, task),
       ...firstAndLast(steps.map(stepText), MAX.steps),
       envelope('agent-report', excerpt(report, MAX.report)),
-    ].join('\n'),
+    ]),
   }
 }
 
@@ -99,15 +99,18 @@ export function handoffQuestion({ agentType, userWords, task, steps, report }: W
 export function callQuestion({ agentType, userWords, task, cwd, toolName, input }: ProposedCall): Question {
   return {
     system: CALL,
-    prompt: [
+    prompt: joined([
       ...wordsOf(userWords),
       ...(task === undefined ? [] : [taskEnvelope(agentType, task)]),
       envelope('proposed-call', excerpt(jsonOf(input), MAX.input), {
         attributes: { tool: toolName.slice(0, 200), cwd: cwd.slice(0, 1_000) },
       }),
-    ].join('\n'),
+    ]),
   }
 }
+
+/** Halves of surrogate pairs have no place in a request (law 5). */
+const joined = (parts: readonly string[]): string => parts.join('\n').replace(/\p{Surrogate}/gu, '\uFFFD')
 
 /** The task of an agent as it stands in a question: which agent a question is about. */
 export const taskEnvelope = (agentType: string, task: string): string =>

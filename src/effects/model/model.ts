@@ -16,7 +16,10 @@ export interface ToolDefinition {
 /** Who asks, for usage and telemetry: `main`, `agent:<source>:<type>`, `fork`, `summary`, `classifier`, `compact`. */
 export type RequestSource = string
 
-/** A whole request. Well formed by construction: only the normaliser makes `messages` (law 5). */
+/**
+ * A whole request. Well formed by construction (law 5): `messages` are made by the normaliser alone, or are one question
+ * to the classifier.
+ */
 export interface ModelRequest {
   readonly model: string
   /** Rendered system prompt. */

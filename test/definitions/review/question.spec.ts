@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { ENVELOPE_NAMES } from '../../../src/definitions/context/envelope.ts'
 import { firstAndLast, headAndTail } from '../../../src/definitions/review/excerpt.ts'
 import { callQuestion, handoffQuestion, type Work } from '../../../src/definitions/review/question.ts'
+import { requestViolations } from '../../../src/journal/projections/validate-request.ts'
 
 const work: Work = {
   agentType: 'general-purpose',
@@ -18,6 +19,7 @@ const work: Work = {
 
 /** Texts that want out of their envelope. */
 const hostile = fc.oneof(
+  fc.constant('half a pair: \ud83d'),
   fc.string({ unit: 'binary', maxLength: 60 }),
   fc
     .tuple(
@@ -76,6 +78,7 @@ describe('a question about the work of an agent', () => {
             report,
           })
           expect(ours(prompt)).toEqual(expected)
+          expect(requestViolations([{ role: 'user', content: prompt }])).toEqual([])
         },
       ),
       { numRuns: 300 },
