@@ -54,15 +54,28 @@ export function shortestRuns(
 export const eventsIn = (run: RunSnapshot): RunEvent[] =>
   everyEvent(run, (run.context.turns + 1) * 20).filter((event) => !multiplies(run, event))
 
-/** News beside open calls, or beside a limit of turns: every combination of both would be another situation. */
-function multiplies({ context: { calls, mail, owed, maxTurns } }: RunSnapshot, event: RunEvent): boolean {
+/**
+ * News beside open calls, a limit of turns or a review, and reviews beside limits and places: every combination of
+ * both would be another situation. Walks have them together.
+ */
+function multiplies({ context }: RunSnapshot, event: RunEvent): boolean {
+  const { calls, mail, owed, maxTurns } = context
   const hasNews = mail.length + owed.length > 0
+  if (event.type === 'agent.prepared' && event.review === true)
+    return hasNews || maxTurns !== undefined || context.isInBackground
+  if (context.review !== 'none' && BESIDE_REVIEWS.has(event.type)) return true
   if (event.type === 'reply.received') return hasNews && event.calls.length > 1
   return (
     (event.type === 'child.launched' && (owed.length > 0 || calls.length > 0 || maxTurns !== undefined)) ||
     (event.type === 'message.accepted' && (mail.length > 0 || calls.length > 0 || maxTurns !== undefined))
   )
 }
+
+const BESIDE_REVIEWS: ReadonlySet<RunEvent['type']> = new Set([
+  'agent.backgrounded',
+  'child.launched',
+  'message.accepted',
+])
 
 /** One event on one situation, and the transitions that the machine took for it, eventless ones included. */
 export interface Edge {

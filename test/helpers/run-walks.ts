@@ -40,8 +40,7 @@ export function everyEvent(run: RunSnapshot, at: number): RunEvent[] {
     make.started({ background: true }),
     make.prepared(),
     make.prepared({ hasSchema: true, corrections: 1 }),
-    // Limits and reviews do not know each other; together they would only make the graph large.
-    ...(run.context.maxTurns === undefined ? [make.prepared(undefined, true)] : []),
+    make.prepared(undefined, true),
     make.replied({ at, calls: ['Read'] }),
     make.replied({ at, says: 'first I look', calls: ['Read', alone('Bash'), 'Grep'] }),
     make.replied({ at, says: 'half an ans', stop: 'max_tokens' }),
