@@ -18,6 +18,7 @@ export type {
   Inspector,
   PermissionOptions,
   ResumeOptions,
+  ReviewOptions,
   Run,
   RunOptions,
   RunResult,

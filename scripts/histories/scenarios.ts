@@ -92,6 +92,34 @@ export const SCENARIOS: Readonly<Record<string, Scenario>> = {
     })
     await ask(engine(model), 'look on both sides').result
   },
+  'reviewed-children': async ({ engine }) => {
+    const judge = (request: ModelRequest): ScriptedReply => {
+      const question = String(request.messages[0]?.content)
+      if (question.includes('>\nlost\n')) return say('Who can tell?')
+      const harm = question.includes('<proposed-call') ? 'block' : 'flag'
+      const isHarm = question.includes('"wipe"') || question.includes('>\nleft\n<')
+      return call('verdict', {
+        verdict: isHarm && !question.includes('"tidy"}') ? harm : 'allow',
+        reason: 'As told.',
+      })
+    }
+    const model = script((request) => {
+      if (request.source === 'classifier') return judge(request)
+      const isFirst = turnOf(request) === 0
+      if (request.source !== 'main')
+        return isFirst && request.messages[0]?.content === 'right'
+          ? call('Bash', { what: 'tidy' })
+          : say(`report: ${String(request.messages[0]?.content)}`)
+      if (!isFirst) return say('Done.')
+      return callMany([
+        AGENT('left'),
+        AGENT('right'),
+        AGENT('lost'),
+        { name: 'Bash', input: { what: 'wipe' } },
+      ])
+    })
+    await ask(engine(model, { permissions: { mode: 'auto' } }), 'look after it').result
+  },
   'a-failed-child': async ({ engine }) => {
     const model = script((request) => {
       if (request.source !== 'main')

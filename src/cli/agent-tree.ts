@@ -105,6 +105,17 @@ export function createAgentTree(cwd: string): AgentTree {
         return event.outcome === 'ok'
           ? undefined
           : `call ${event.outcome}: ${resultLine(event.result.content)}`
+      case 'review.requested':
+        node.lastActivity = 'its work is reviewed'
+        return undefined
+      case 'review.ended':
+      case 'call.classified': {
+        if (event.usage !== undefined) node.tokens += tokensOf(event.usage)
+        if (event.verdict.kind === 'allow') return undefined
+        const what = event.type === 'review.ended' ? 'review of its work' : 'judgement on a call'
+        const why = event.verdict.kind === 'unavailable' ? event.verdict.why : event.verdict.reason
+        return `${what}: ${event.verdict.kind} (${oneLine(why, 160)})`
+      }
       case 'request.failed':
         return `no reply after ${event.attempts} attempts: ${oneLine(event.fault.message, 160)}`
       case 'agent.faulted':

@@ -143,6 +143,12 @@ function tell(event: AgentEvent, at: number, agent: Agent, cwd: string): Told[] 
       return line(`+ worktree ${event.path}`, 'quiet')
     case 'worktree.decided':
       return line(`· worktree ${event.fate}: ${event.reasons.join('; ')}`, 'quiet')
+    case 'review.requested':
+      return line('? its work is reviewed', 'quiet')
+    case 'review.ended':
+      return line(`? review: ${judged(event)}`, event.verdict.kind === 'allow' ? 'good' : 'bad')
+    case 'call.classified':
+      return line(`? judged: ${judged(event)}`, event.verdict.kind === 'allow' ? 'good' : 'bad')
     case 'stop.blocked':
       return line('↺ a stop hook sent it back to work', 'quiet')
     case 'child.released':
@@ -156,6 +162,11 @@ function tell(event: AgentEvent, at: number, agent: Agent, cwd: string): Told[] 
     case 'server.started':
       return []
   }
+}
+
+function judged({ verdict }: AgentEventOf<'review.ended' | 'call.classified'>): string {
+  const why = verdict.kind === 'unavailable' ? verdict.why : verdict.reason
+  return oneLine(`${verdict.kind}${why === undefined ? '' : ` (${why})`}`, 400)
 }
 
 const survivors = (count: number): string =>

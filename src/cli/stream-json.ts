@@ -262,6 +262,9 @@ export function createStreamJson(options: StreamJsonOptions): StreamJson {
       case 'hook.ended':
       case 'run.drained':
       case 'stop.blocked':
+      case 'review.requested':
+      case 'review.ended':
+      case 'call.classified':
       case 'approval.requested':
       case 'approval.answered':
       case 'permission.granted':

@@ -7,6 +7,7 @@
 import { envelope, inert } from './context/envelope.ts'
 import type { ReportFacts } from './report.ts'
 import { agentResultContent, totalTokensOf } from './report.ts'
+import { reviewNote } from './review/notes.ts'
 
 /** The end of a run in the background. */
 export interface EndedTask extends ReportFacts {
@@ -42,7 +43,9 @@ export function newsText(
 }
 
 function notification(end: EndedTask, maxChars: number): string {
-  const result = agentResultContent({ ...end, isOneShot: true }, maxChars)
+  // The warning is an envelope of its own, which must not be taken for the agent's text.
+  const warning = end.text.trim() === '' ? undefined : reviewNote(end.review)
+  const result = agentResultContent({ ...end, review: undefined, isOneShot: true }, maxChars)
     .map(({ text }) => text)
     .join('\n\n')
   const fields = [
@@ -52,6 +55,7 @@ function notification(end: EndedTask, maxChars: number): string {
     field('status', end.status),
     field('started-by', end.startedBy),
     field('summary', summaryOf(end)),
+    warning?.replace(FIELDS, '&lt;') ?? '',
     field('result', result),
     `<usage><total_tokens>${totalTokensOf(end.usage)}</total_tokens><tool_uses>${end.toolUses}</tool_uses><duration_ms>${end.durationMs}</duration_ms></usage>`,
   ].filter((text) => text !== '')

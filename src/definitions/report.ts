@@ -1,5 +1,8 @@
 /** What a parent is handed when its child has ended: text for its model, a record for readers of transcripts. */
+import { inert } from './context/envelope.ts'
 import { DEFAULT_LIMITS } from './limits.ts'
+import { type RefusedCall, refusedNote, reviewNote } from './review/notes.ts'
+import type { Verdict } from './review/verdict.ts'
 
 /** Token counts of one request, as the Messages API gives them. Other fields pass through. */
 interface ReportUsage {
@@ -37,6 +40,10 @@ export interface ReportFacts {
   /** The worktree that was kept, and its branch where git made it. */
   readonly worktreePath?: string | undefined
   readonly worktreeBranch?: string | undefined
+  /** The same calls one by one, as the engine knows them. */
+  readonly refused?: readonly RefusedCall[] | undefined
+  /** What a review of its work came to; undefined when there was none. */
+  readonly review?: Verdict | undefined
   /** One-shot agents are not continued: their id and usage are of no use to the parent's model. */
   readonly isOneShot: boolean
   /** The parent has `SendMessage` and may go on with this agent. */
@@ -69,11 +76,14 @@ export interface AgentStructuredResult {
   readonly denials?: Readonly<Record<string, number>>
   readonly worktreePath?: string
   readonly worktreeBranch?: string
+  /** What its review came to, and why. Absent when there was none. */
+  readonly review?: { readonly verdict: Verdict['kind']; readonly reason?: string }
 }
 
 /**
- * The content of the `Agent` call's result: the report, then what the engine adds. The engine's words stand in
- * blocks of their own, so that no text of the child runs into them. All blocks together stay within `maxChars`
+ * The content of the `Agent` call's result: what a review has found, the report, then what the engine adds. The
+ * engine's words stand in blocks of their own, so that no text of the child runs into them, and no text of the child
+ * looks like an envelope of the engine. All blocks together stay within `maxChars`
  * UTF-16 code units, unless those are too few for the engine's own words.
  */
 export function agentResultContent(
@@ -82,8 +92,8 @@ export function agentResultContent(
 ): readonly ReportBlock[] {
   const added = [
     outcomeNote(facts),
-    denialNote(facts),
     keptWorktreeNote(facts),
+    refusedNote(facts.refused ?? []),
     facts.isOneShot ? undefined : trailer(facts),
   ]
     .filter((text) => text !== undefined)
@@ -113,6 +123,7 @@ export function agentStructuredResult(
     ...(facts.denials !== undefined && { denials: facts.denials }),
     ...(facts.worktreePath !== undefined && { worktreePath: facts.worktreePath }),
     ...(facts.worktreeBranch !== undefined && { worktreeBranch: facts.worktreeBranch }),
+    ...(facts.review !== undefined && { review: recordOf(facts.review) }),
   }
 }
 
@@ -133,8 +144,17 @@ export function cutText(text: string, maxChars: number, whereAll: string): strin
   return `${startOf(text, maxChars - marker.length)}${marker}`
 }
 
-function reportBlocks({ text, logPath }: ReportFacts, maxChars: number): readonly ReportBlock[] {
-  return text.trim() === '' ? [] : [block(cutText(text, maxChars, logPath))]
+function recordOf(verdict: Verdict): NonNullable<AgentStructuredResult['review']> {
+  const reason = verdict.kind === 'unavailable' ? verdict.why : verdict.reason
+  return { verdict: verdict.kind, ...(reason !== undefined && { reason }) }
+}
+
+/** The report behind what was found about it, which nobody who reads the one can miss. */
+function reportBlocks({ text, logPath, review }: ReportFacts, maxChars: number): readonly ReportBlock[] {
+  if (text.trim() === '') return []
+  const note = reviewNote(review)
+  const room = maxChars - (note?.length ?? 0)
+  return [...(note === undefined ? [] : [block(note)]), block(cutText(inert(text), room, logPath))]
 }
 
 function outcomeNote({ outcome, text, logPath }: ReportFacts): string | undefined {
@@ -154,11 +174,6 @@ function outcomeNote({ outcome, text, logPath }: ReportFacts): string | undefine
     case 'killed':
       return `[The agent did not finish: it ${outcome.kind === 'failed' ? 'failed' : 'was stopped'}. ${what}; its log: ${logPath}]`
   }
-}
-
-function denialNote({ denials }: ReportFacts): string | undefined {
-  const counts = Object.entries(denials ?? {}).map(([tool, count]) => `${tool} ${count}`)
-  return counts.length === 0 ? undefined : `[Calls that permissions refused it: ${counts.join(', ')}]`
 }
 
 /** Where the changes of a child in a worktree of its own are; undefined when there are none. */

@@ -74,6 +74,8 @@ export interface EndedRun {
   readonly modelUsage: ModelUsage
   readonly apiDurationMs: number
   readonly denials: readonly Denial[]
+  /** What a review of its work came to. */
+  readonly review: AgentEventOf<'review.ended'>['verdict'] | undefined
 }
 
 /** UTF-16 units of one event's lines. In bytes it stays below the longest line that is read. */
@@ -763,8 +765,16 @@ export class Agent implements MailboxOwner {
   }
 
   #endedRun(ended: AgentEventOf<'agent.ended'>): EndedRun {
-    const { reportText, stopReason, modelUsage, denials } = this.#digest
-    return { ended, text: reportText, stopReason, modelUsage, apiDurationMs: this.#apiDurationMs, denials }
+    const { reportText, stopReason, modelUsage, denials, review } = this.#digest
+    return {
+      ended,
+      text: reportText,
+      stopReason,
+      modelUsage,
+      apiDurationMs: this.#apiDurationMs,
+      denials,
+      review: review?.verdict,
+    }
   }
 
   #onEnd(ended: AgentEventOf<'agent.ended'>): void {

@@ -45,6 +45,8 @@ export interface EngineOptions {
   /** `write` survives the end of the process, `fsync` the end of the machine. Default `write`. */
   readonly durability?: Durability
   readonly permissions?: PermissionOptions
+  /** Who judges where permission mode `auto` is in force: calls, and the work of children before they hand in. */
+  readonly review?: ReviewOptions
   /** Replaces the whole system prompt of the root agent. */
   readonly systemPrompt?: string
   /** Added at the end of the root agent's system prompt. */
@@ -110,6 +112,13 @@ export interface PermissionOptions {
   ) => Promise<ApprovalAnswer | undefined> | ApprovalAnswer | undefined
   /** Calls that need approval wait for {@link Engine.answer}. Default false. */
   readonly wait?: boolean
+}
+
+export interface ReviewOptions {
+  /** Id or alias. Default `haiku`, through the alias table. */
+  readonly model?: string
+  /** Milliseconds for one judgement, retries included. After that there is none. Default 30,000. */
+  readonly timeoutMs?: number
 }
 
 /** A call that waits for somebody's word. */

@@ -19,6 +19,7 @@ export interface RecordedApproval {
 export class CallLedger {
   readonly #calls = new Map<CallId, StartedCall>()
   readonly #approvals = new Map<CallId, RecordedApproval>()
+  readonly #verdicts = new Map<CallId, AgentEventOf<'call.classified'>>()
 
   push({ event }: Pick<Recorded, 'event'>): void {
     switch (event.type) {
@@ -32,6 +33,9 @@ export class CallLedger {
         }
         return
       }
+      case 'call.classified':
+        this.#verdicts.set(event.callId, event)
+        return
       case 'approval.requested':
         this.#approvals.set(event.callId, { requested: event, answered: undefined })
         return
@@ -45,6 +49,7 @@ export class CallLedger {
       case 'call.ended':
         this.#calls.delete(event.callId)
         this.#approvals.delete(event.callId)
+        this.#verdicts.delete(event.callId)
         return
       default:
     }
@@ -58,9 +63,19 @@ export class CallLedger {
     return this.#approvals.get(callId)
   }
 
+  /** What the classifier said of a call without a result. */
+  verdict(callId: CallId): AgentEventOf<'call.classified'> | undefined {
+    return this.#verdicts.get(callId)
+  }
+
   /** Started calls without a result, oldest first. */
   get open(): readonly StartedCall[] {
     return [...this.#calls.values()]
+  }
+
+  /** Verdicts on calls without a result, oldest first. */
+  get verdicts(): readonly AgentEventOf<'call.classified'>[] {
+    return [...this.#verdicts.values()]
   }
 
   /** Approvals of calls without a result, oldest first. */

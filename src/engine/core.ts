@@ -66,6 +66,8 @@ export interface EngineCore {
     readonly canUseTool: PermissionOptions['canUseTool'] | undefined
     readonly mayWait: boolean
   }
+  /** The classifier: its model, and milliseconds for one judgement. */
+  readonly review: { readonly modelId: string; readonly timeoutMs: number }
   readonly approvals: Approvals
   readonly hooks: EngineHooks
   /** Absolute, symlinks resolved. */

@@ -63,6 +63,7 @@ import { checkReport } from './effects/check-report.ts'
 import { drain } from './effects/drain.ts'
 import { prepare } from './effects/prepare.ts'
 import { requestModel } from './effects/request-model.ts'
+import { review } from './effects/review.ts'
 import { runCall } from './effects/run-call.ts'
 import { stopHooks } from './effects/stop-hooks.ts'
 import { EngineClosedError, EngineError, messageOf } from './errors.ts'
@@ -100,6 +101,9 @@ function checkOptions(options: EngineOptions): void {
   }
   if (typeof options?.model?.stream !== 'function')
     refuse('`model` must be a model: an object with `provider` and `stream`')
+  const { timeoutMs } = options.review ?? {}
+  if (timeoutMs !== undefined && !(timeoutMs > 0))
+    refuse('`review.timeoutMs` must be a number of milliseconds above 0')
   for (const tool of options.tools ?? []) {
     if (typeof tool?.name !== 'string' || typeof tool.run !== 'function')
       refuse('each of `tools` needs a `name` and a `run`')
@@ -330,6 +334,13 @@ function createCore(options: EngineOptions, emit: (event: EngineEvent) => void):
       canUseTool: options.permissions?.canUseTool,
       mayWait: options.permissions?.wait === true,
     },
+    review: {
+      modelId: resolveModelId(options.review?.model ?? 'haiku', {
+        ...MODEL_ALIASES,
+        ...options.modelAliases,
+      }),
+      timeoutMs: options.review?.timeoutMs ?? 30_000,
+    },
     approvals: new Approvals(),
     get hooks() {
       return hooks
@@ -358,6 +369,7 @@ function createCore(options: EngineOptions, emit: (event: EngineEvent) => void):
       awaitNews: effectLogic('awaitNews', agents, awaitNews(core)),
       drain: effectLogic('drain', agents, drain(core)),
       stopHooks: effectLogic('stopHooks', agents, stopHooks(core)),
+      review: effectLogic('review', agents, review(core)),
     },
   })
   return core

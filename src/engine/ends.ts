@@ -3,6 +3,7 @@
  * is read from the logs, so that nothing depends on who was there when it happened.
  */
 import type { EndedTask } from '../definitions/notice.ts'
+import type { RefusedCall } from '../definitions/review/notes.ts'
 import { createLogReader } from '../journal/read-log.ts'
 import type { AgentEventOf, RunKey } from '../machines/agent/events.ts'
 import type { AgentId } from '../machines/ids.ts'
@@ -91,7 +92,8 @@ export class SessionEnds {
       if (event.type !== 'agent.ended' || birth === undefined) continue
       if (run !== undefined && event.run !== run) continue
       const { reportText: text, stopReason, modelUsage, denials } = digest
-      const end: EndedRun = { ended: event, text, stopReason, modelUsage, apiDurationMs: 0, denials }
+      const review = digest.review?.verdict
+      const end: EndedRun = { ended: event, text, stopReason, modelUsage, apiDurationMs: 0, denials, review }
       const isOneShot = this.#session.definitions.of(birth.plan)?.isOneShot === true
       found = {
         end,
@@ -104,13 +106,21 @@ export class SessionEnds {
   }
 }
 
+/** What was refused to the agent itself. Of its descendants' refusals only some are known after a restart. */
+export function refusedOf({ denials }: EndedRun, id: AgentId): readonly RefusedCall[] {
+  return denials
+    .filter(({ agentId }) => agentId === id)
+    .map(({ toolName, toolInput, reason }) => ({ toolName, input: toolInput, reason }))
+}
+
 function taskOf(
   { agentId, plan, parent }: AgentEventOf<'agent.spawned'>,
-  { ended, text }: EndedRun,
+  end: EndedRun,
   logPath: string,
   isOneShot: boolean,
   outputFile: string | undefined,
 ): EndedTask {
+  const { ended, text } = end
   const { outcome } = ended
   return {
     agentId,
@@ -127,6 +137,8 @@ function taskOf(
     denials: ended.denials,
     worktreePath: ended.worktreePath,
     worktreeBranch: ended.worktreeBranch,
+    refused: refusedOf(end, agentId),
+    review: end.review,
     isOneShot,
     logPath,
     outputFile,

@@ -14,25 +14,27 @@ import { createSeenFiles } from '../effects/tools/seen-files.ts'
 import type { Span } from '../journal/log-items.ts'
 import { callIdsOf } from '../journal/projections/conversation.ts'
 import type { ModelUsage } from '../journal/projections/usage.ts'
-import { addModelUsage } from '../journal/projections/usage.ts'
+import { addModelUsage, requestUsageOf } from '../journal/projections/usage.ts'
 import type { AgentEventOf, Recorded } from '../machines/agent/events.ts'
 import {
   AgentEnded,
   AgentPrepared,
   ApprovalAnswered,
   ApprovalRequested,
+  CallClassified,
   CallStarted,
   HookProcessStarted,
   HookResult,
   MessageAccepted,
   PermissionGranted,
   ProcessStarted,
+  ReviewEnded,
   RunKey,
   SeenFile,
   ServerStarted,
 } from '../machines/agent/events.ts'
-import type { ToolUseBlock } from '../machines/agent/messages.ts'
-import { isToolUse, textOf, Usage } from '../machines/agent/messages.ts'
+import type { ToolResultBlock, ToolUseBlock } from '../machines/agent/messages.ts'
+import { isText, isToolUse, textOf, Usage } from '../machines/agent/messages.ts'
 import { AgentId, BlobHash, CallId } from '../machines/ids.ts'
 import type { Denial } from './api.ts'
 import { CallLedger } from './call-ledger.ts'
@@ -57,6 +59,10 @@ const DigestValueSchema = z.strictObject({
   approvals: z
     .array(z.strictObject({ requested: ApprovalRequested, answered: ApprovalAnswered.optional() }))
     .optional(),
+  /** Verdicts on calls without a result. */
+  verdicts: z.array(CallClassified).optional(),
+  /** The review of this run. */
+  review: ReviewEnded.optional(),
   /** Hooks of this run, by their moment. */
   hooks: z
     .record(
@@ -150,6 +156,7 @@ export class LogDigest {
   #denials: readonly Denial[] = []
   #ended: AgentEventOf<'agent.ended'> | undefined
   #prepared: AgentEventOf<'agent.prepared'> | undefined
+  #review: AgentEventOf<'review.ended'> | undefined
   #hasRunProcesses = false
   #isSuspended = false
   #acceptedDamage: readonly Span[] = []
@@ -180,6 +187,8 @@ export class LogDigest {
       for (const event of answered === undefined ? [requested] : [requested, answered])
         digest.ledger.push({ event })
     }
+    for (const event of value.verdicts ?? []) digest.ledger.push({ event })
+    digest.#review = value.review
     digest.#grants = value.grants ?? []
     for (const [moment, hooks] of Object.entries(value.hooks ?? {})) digest.#hooks.set(moment, hooks)
     digest.#hookCount = value.hookCount ?? 0
@@ -222,6 +231,7 @@ export class LogDigest {
         this.#modelUsage = {}
         this.#denials = []
         this.#prepared = undefined
+        this.#review = undefined
         this.#report = undefined
         this.#hooks.clear()
         this.#kept = undefined
@@ -239,6 +249,9 @@ export class LogDigest {
         break
       case 'agent.ended':
         this.#ended = event
+        break
+      case 'review.ended':
+        this.#review = event
         break
       case 'process.started':
         this.#hasRunProcesses = true
@@ -287,6 +300,8 @@ export class LogDigest {
         break
       default:
     }
+    if (event.type === 'reply.received' || event.type === 'review.ended' || event.type === 'call.classified')
+      this.#modelUsage = addModelUsage(this.#modelUsage, requestUsageOf(event))
     this.ledger.push(recorded)
     this.#clock = tick(this.#clock, recorded)
   }
@@ -334,7 +349,6 @@ export class LogDigest {
     this.#lastReply = placed
     if (textOf(event.reply.content) !== '') this.#report = placed
     this.#stopReason = event.reply.stop_reason
-    this.#modelUsage = addModelUsage(this.#modelUsage, { [event.reply.model]: event.reply.usage })
   }
 
   #pushCallEnd(event: AgentEventOf<'call.ended'>): void {
@@ -358,7 +372,7 @@ export class LogDigest {
         toolName: block?.name ?? '',
         toolUseId: event.result.tool_use_id,
         toolInput: block?.input,
-        reason: typeof event.result.content === 'string' ? event.result.content : '',
+        reason: refusalIn(event.result),
       }
       this.addDenials([denial])
     }
@@ -403,6 +417,11 @@ export class LogDigest {
   /** What the run that is on, or was last, is asked with. */
   get prepared(): AgentEventOf<'agent.prepared'> | undefined {
     return this.#prepared
+  }
+
+  /** What the review of this run came to. */
+  get review(): AgentEventOf<'review.ended'> | undefined {
+    return this.#review
   }
 
   get hasRunProcesses(): boolean {
@@ -509,6 +528,8 @@ export class LogDigest {
           ...(answered !== undefined && { answered }),
         })),
       }),
+      ...(this.ledger.verdicts.length > 0 && { verdicts: [...this.ledger.verdicts] }),
+      ...(this.#review !== undefined && { review: this.#review }),
       ...(this.#hooks.size > 0 && {
         hooks: Object.fromEntries([...this.#hooks].map(([moment, hooks]) => [moment, [...hooks]])),
       }),
@@ -540,3 +561,8 @@ export const isSameRun = (a: RunKey, b: RunKey): boolean => a.agentId === b.agen
 
 /** The agent that a message is from: its id is a key, `<agent>:<call>`. */
 const senderOf = (messageId: string): string => messageId.slice(0, messageId.indexOf(':'))
+
+/** Why a call was refused: the first text of its result. What hooks and reminders add stands behind it. */
+function refusalIn({ content = '' }: ToolResultBlock): string {
+  return typeof content === 'string' ? content : (content.find(isText)?.text ?? '')
+}

@@ -1,8 +1,10 @@
 /** Asks the permission engine about one call, with what is in force for the agent at this moment. */
 import { homedir } from 'node:os'
 import { relative, resolve, sep } from 'node:path'
+import type { PermissionMode } from '../definitions/permission-mode.ts'
 import type { Ceiling, PermissionPolicy, PermissionRequest } from '../definitions/permissions/decide.ts'
 import { ceilingOf, decide } from '../definitions/permissions/decide.ts'
+import { isNarrower } from '../definitions/permissions/modes.ts'
 import { refusalMessage, suggestRule } from '../definitions/permissions/refusal-message.ts'
 import type { PermissionRule } from '../definitions/permissions/rule.ts'
 import { specifierKind } from '../definitions/permissions/rule.ts'
@@ -30,10 +32,12 @@ export type Permission =
       readonly reason: string
       /** An ask rule wants it, which no hook can answer. */
       readonly isByRule: boolean
+      /** The classifier is to be asked before a person is. */
+      readonly isForClassifier: boolean
       /** The narrowest rule that would allow it. */
       readonly suggestion: string | undefined
-      /** For the model, when nobody can be asked. */
-      readonly refusal: string
+      /** For the model, when nobody can be asked: what was refused, and why approval is needed. */
+      readonly refusal: (reason: string) => string
     }
 
 /** Judges one call. */
@@ -60,16 +64,22 @@ export async function permissionFor(
   const judged = judgedPath(agent, request)
   const found = judged === undefined ? {} : { judged }
   if (decision.decision === 'allow') return { kind: 'allowed', ...found }
-  const refusal = refusalMessage(request, decision)
-  if (decision.decision === 'deny') return { kind: 'refused', message: refusal }
+  if (decision.decision === 'deny') return { kind: 'refused', message: refusalMessage(request, decision) }
   return {
     kind: 'ask',
     ...found,
     isByRule: decision.rule !== undefined,
+    isForClassifier: decision.decision === 'classify',
     reason: decision.reason,
     suggestion: suggestRule(request),
-    refusal,
+    refusal: (reason) => refusalMessage(request, { ...decision, reason }),
   }
+}
+
+/** The narrowest mode of an agent and of everybody above it, as it is at this moment. */
+export function modeInForce(core: EngineCore, agent: Agent): PermissionMode {
+  const { mode, ceilings } = policyOf(core, agent)
+  return ceilings.reduce((narrowest, { mode }) => (isNarrower(mode, narrowest) ? mode : narrowest), mode)
 }
 
 /** Where the path of a call that a person has changed leads. */

@@ -27,7 +27,7 @@ import type { SnapshotSlot } from './paths.ts'
 import type { Storage } from './storage.ts'
 
 /** Raised when the shape of a snapshot changes, or what its parts mean. An older one is thrown away. */
-const FORMAT = 1
+const FORMAT = 2
 
 const Count = z.number().int().nonnegative()
 

@@ -3,20 +3,25 @@ import type { Subscriber } from 'rxjs'
 import { Observable } from 'rxjs'
 import type { Model, ModelDelta, ModelRequest } from '../../src/effects/model/model.ts'
 import { ModelError } from '../../src/effects/model/model.ts'
-import { buildReply, emitReply } from '../../src/effects/model/scripted-reply.ts'
+import { buildReply, emitReply, say } from '../../src/effects/model/scripted-reply.ts'
 import { requestViolations } from '../../src/journal/projections/validate-request.ts'
 import type { Record } from './record.ts'
-import type { Line, Play, Said } from './scenario.ts'
+import type { Line, Play, Said, Scenario } from './scenario.ts'
 import type { Life } from './tools.ts'
 
 /** The model as one process has it. Each request is noted before it is answered. */
-export function matrixModel(play: Play, life: Life, record: Record): Model {
+export function matrixModel(
+  { play, verdict }: Pick<Scenario, 'play' | 'verdict'>,
+  life: Life,
+  record: Record,
+): Model {
   const attempts = new Map<string, number>()
   return {
     provider: 'matrix',
     stream: (request) =>
       new Observable((subscriber) => {
-        const { who, turn } = whereIn(request, play)
+        const isForced = request.toolChoice !== undefined
+        const { who, turn } = isForced ? { who: 'the classifier', turn: 0 } : whereIn(request, play)
         const key = `${who} ${turn}`
         const attempt = attempts.get(key) ?? 0
         attempts.set(key, attempt + 1)
@@ -27,13 +32,16 @@ export function matrixModel(play: Play, life: Life, record: Record): Model {
           turn,
           violations: requestViolations(request.messages),
         })
-        const line = play[who]?.[turn]
+        const line = isForced ? (verdict?.(questionIn(request)) ?? say('?')) : play[who]?.[turn]
         if (line === undefined)
           subscriber.error(new ModelError('script', `nothing is said at ${key}`, { retryable: false }))
         else answer(attemptOf(line, attempt), request, subscriber)
       }),
   }
 }
+
+const questionIn = ({ messages }: ModelRequest): string =>
+  messages.map(({ content }) => (typeof content === 'string' ? content : '')).join('\n')
 
 /** The prompt that a request is about, and how many replies it has had since. */
 export function whereIn(

@@ -33,6 +33,8 @@ export interface Scenario {
   /** What the user asks, one run of the root after the other: keys of `play`. */
   readonly prompts: readonly string[]
   readonly play: Play
+  /** What the classifier says to a question. Default: that it gives no verdict. */
+  verdict?(question: string): Said
   /** Outcomes of the run that each prompt starts, a child's too. A prompt that is not named must never be asked. */
   readonly ends: Readonly<Record<string, RunOutcome | readonly RunOutcome[]>>
   /**

@@ -20,7 +20,7 @@ export type Ports = Required<Pick<EngineOptions, 'storage' | 'clock' | 'ids' | '
 /** An engine for a process that plays the scenario. */
 export function engineFor(scenario: Scenario, life: Life, record: Record, ports: Ports): Engine {
   const engine = createEngine({
-    model: matrixModel(scenario.play, life, record),
+    model: matrixModel(scenario, life, record),
     tools: [...matrixTools(life, record), ...(scenario.usesFiles === true ? standardTools() : [])],
     permissions: { mode: 'bypassPermissions' },
     ...scenario.options,

@@ -74,9 +74,10 @@ describe('what the model of the parent reads', () => {
       }
   })
 
-  it('counts what permissions refused the child', () => {
-    expect(textsOf({ denials: { Bash: 2, Edit: 1 } })[1]).toBe(
-      '[Calls that permissions refused it: Bash 2, Edit 1]',
+  it('lists what the engine refused the child, behind the report', () => {
+    const refused = [{ toolName: 'Bash', input: { command: 'ls' }, reason: 'the mode asks nobody' }]
+    expect(textsOf({ denials: { Bash: 1 }, refused })[1]).toBe(
+      '[Refused by the engine, so not done (1):\n- Bash {"command":"ls"}: the mode asks nobody\n]',
     )
   })
 

@@ -44,6 +44,7 @@ function spiedMachine() {
       checkReport: spy('checkReport'),
       drain: spy('drain'),
       stopHooks: spy('stopHooks'),
+      review: spy('review'),
     },
   })
   return { machine, story }

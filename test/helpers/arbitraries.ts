@@ -4,7 +4,7 @@
  */
 import fc from 'fast-check'
 import { callsOf } from '../../src/machines/agent/calls.ts'
-import { endOf } from '../../src/machines/agent/context.ts'
+import { endOf, owesReview } from '../../src/machines/agent/context.ts'
 import type {
   AgentEvent,
   AgentEventOf,
@@ -224,6 +224,20 @@ const anyOutcome: fc.Arbitrary<AgentEventOf<'agent.ended'>['outcome']> = fc.oneo
     .map((by) => ({ kind: 'killed' as const, ...present(by) })),
 )
 
+const anyJudgement = fc
+  .record({
+    verdict: fc.oneof(
+      optional(anyText).map((reason) => present({ kind: 'allow' as const, reason })),
+      anyText.map((reason) => ({ kind: 'flag' as const, reason })),
+      anyText.map((reason) => ({ kind: 'block' as const, reason })),
+      anyText.map((why) => ({ kind: 'unavailable' as const, cause: 'malformed' as const, why })),
+    ),
+    model: optional(anyText),
+    usage: optional(anyUsage),
+    durationMs: anyCount,
+  })
+  .map(present)
+
 const withType = <T extends string, F extends object>(
   type: T,
   fields: fc.Arbitrary<F>,
@@ -262,11 +276,18 @@ const drafts: { readonly [T in EventDraft['type']]: fc.Arbitrary<Draft<T>> } = {
         system: anyBlobHash,
         tools: anyBlobHash,
         report: optional(fc.record({ hasSchema: fc.boolean(), corrections: fc.nat(3) })),
+        review: optional(fc.constant(true as const)),
       })
       .map(present),
   ),
   'run.drained': fc.constant({ type: 'run.drained' as const }),
   'stop.blocked': fc.constant({ type: 'stop.blocked' as const }),
+  'review.requested': fc.constant({ type: 'review.requested' as const }),
+  'review.ended': withType('review.ended', anyJudgement),
+  'call.classified': withType(
+    'call.classified',
+    fc.tuple(anyJudgement, anyCallId).map(([judgement, callId]) => ({ ...judgement, callId })),
+  ),
   'hook.started': withType(
     'hook.started',
     fc
@@ -490,6 +511,7 @@ interface RunPlan {
   readonly ending: Ending
   readonly answer: ReplyDraft
   readonly fault: AgentEventOf<'agent.faulted'>['fault']
+  readonly review: Draft<'review.ended'>
 }
 
 const anyTurn: fc.Arbitrary<TurnPlan> = fc.record({
@@ -531,6 +553,7 @@ const anyRun: fc.Arbitrary<RunPlan> = fc.record({
     ),
   ),
   fault: anyFault,
+  review: drafts['review.ended'],
 })
 
 /**
@@ -615,6 +638,10 @@ function tellRun(
     case 'agent.faulted':
       tell({ type: 'agent.faulted', fault: plan.fault })
       break
+  }
+  if (owesReview(run.context)) {
+    tell({ type: 'review.requested' })
+    tell(plan.review)
   }
   tell(endOf(run.context, 1_234))
   return { drafts: told, seq }

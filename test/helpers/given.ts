@@ -3,11 +3,11 @@
  */
 import type { Phase } from '../../src/machines/agent/accepts.ts'
 import { accepts, phaseOf } from '../../src/machines/agent/accepts.ts'
-import { endOf } from '../../src/machines/agent/context.ts'
+import { endOf, owesReview } from '../../src/machines/agent/context.ts'
 import type { EndStatus, Outcome, RunEvent } from '../../src/machines/agent/events.ts'
 import type { RunSnapshot } from '../../src/machines/agent/fold.ts'
 import { beginRun, foldRun } from '../../src/machines/agent/fold.ts'
-import { AGENT, callEnded, RUN } from './run-events.ts'
+import { AGENT, callEnded, RUN, reviewEnded, reviewRequested } from './run-events.ts'
 
 /** A run after some events. */
 export interface Scenario {
@@ -20,7 +20,10 @@ export interface Scenario {
   readonly openCalls: readonly string[]
   /** The run after more events. One that it does not take changes nothing, as in the engine. */
   when(...events: readonly RunEvent[]): Scenario
-  /** The run after its effects came to rest: what the engine appends when `drain` is through, open calls closed first. */
+  /**
+   * The run after its effects came to rest: what the engine appends when `drain` is through, open calls closed and a
+   * review that is owed made first.
+   */
   drained(): Scenario
 }
 
@@ -52,9 +55,10 @@ function scenario(run: RunSnapshot): Scenario {
     openCalls: run.context.calls.map((call) => call.callId),
     when: (...events) => scenario(events.reduce(foldRun, run)),
     drained: () => {
-      const closed = run.context.calls
-        .map(({ callId }) => callEnded(callId, 'interrupted'))
-        .reduce(foldRun, run)
+      const closed = [
+        ...run.context.calls.map(({ callId }) => callEnded(callId, 'interrupted')),
+        ...(owesReview(run.context) ? [reviewRequested(), reviewEnded()] : []),
+      ].reduce(foldRun, run)
       return scenario(foldRun(closed, endOf(closed.context, 0)))
     },
   }

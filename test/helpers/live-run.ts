@@ -44,6 +44,7 @@ export function live(stored?: ReturnType<typeof agentMachine.getPersistedSnapsho
       checkReport: effect('checkReport'),
       drain: effect('drain'),
       stopHooks: effect('stopHooks'),
+      review: effect('review'),
     },
   })
   const actor = createActor(machine, {

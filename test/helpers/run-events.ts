@@ -34,14 +34,39 @@ export const started = (
   ...more,
 })
 
-export const prepared = (report?: {
-  hasSchema: boolean
-  corrections: number
-}): RunEventOf<'agent.prepared'> => ({
+export const prepared = (
+  report?: { hasSchema: boolean; corrections: number },
+  review?: true,
+): RunEventOf<'agent.prepared'> => ({
   type: 'agent.prepared',
   system: BlobHash.parse('0'.repeat(64)),
   tools: BlobHash.parse('1'.repeat(64)),
   ...(report !== undefined && { report }),
+  ...(review !== undefined && { review }),
+})
+
+export const reviewRequested = (): RunEventOf<'review.requested'> => ({ type: 'review.requested' })
+
+type Judged = RunEventOf<'review.ended'>['verdict']
+
+export const reviewEnded = (verdict: Judged = { kind: 'allow' }): RunEventOf<'review.ended'> => ({
+  type: 'review.ended',
+  verdict,
+  model: 'a-small-model',
+  usage: { input_tokens: 7, output_tokens: 3 },
+  durationMs: 5,
+})
+
+export const callClassified = (
+  id: CallId,
+  verdict: Judged = { kind: 'allow' },
+): RunEventOf<'call.classified'> => ({
+  type: 'call.classified',
+  callId: id,
+  verdict,
+  model: 'a-small-model',
+  usage: { input_tokens: 7, output_tokens: 3 },
+  durationMs: 5,
 })
 
 export const reportRejected = (): RunEventOf<'report.rejected'> => ({

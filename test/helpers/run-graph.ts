@@ -12,7 +12,7 @@ import { AGENT, RUN } from './run-events.ts'
 import { everyEvent } from './run-walks.ts'
 
 /** More situations than a run has; a traversal that goes on beyond it has a key that grows. */
-const LIMIT = 50_000
+const LIMIT = 100_000
 
 /**
  * What makes two situations differ: the state, how many calls are open and waiting, the outcome, the turns left, what a
@@ -32,6 +32,7 @@ export function situationOf({ value, context }: RunSnapshot): string {
       // Later it is in the value, or matters no more.
       background: typeof value === 'object' && 'resolving' in value && context.isInBackground,
       news: [context.mail.length, context.owed.length],
+      review: context.review,
       report: context.hasReportSchema ? [context.corrections, context.report === undefined] : null,
     },
   ])
@@ -53,15 +54,28 @@ export function shortestRuns(
 export const eventsIn = (run: RunSnapshot): RunEvent[] =>
   everyEvent(run, (run.context.turns + 1) * 20).filter((event) => !multiplies(run, event))
 
-/** News beside open calls, or beside a limit of turns: every combination of both would be another situation. */
-function multiplies({ context: { calls, mail, owed, maxTurns } }: RunSnapshot, event: RunEvent): boolean {
+/**
+ * News beside open calls, a limit of turns or a review, and reviews beside limits and places: every combination of
+ * both would be another situation. Walks have them together.
+ */
+function multiplies({ context }: RunSnapshot, event: RunEvent): boolean {
+  const { calls, mail, owed, maxTurns } = context
   const hasNews = mail.length + owed.length > 0
+  if (event.type === 'agent.prepared' && event.review === true)
+    return hasNews || maxTurns !== undefined || context.isInBackground
+  if (context.review !== 'none' && BESIDE_REVIEWS.has(event.type)) return true
   if (event.type === 'reply.received') return hasNews && event.calls.length > 1
   return (
     (event.type === 'child.launched' && (owed.length > 0 || calls.length > 0 || maxTurns !== undefined)) ||
     (event.type === 'message.accepted' && (mail.length > 0 || calls.length > 0 || maxTurns !== undefined))
   )
 }
+
+const BESIDE_REVIEWS: ReadonlySet<RunEvent['type']> = new Set([
+  'agent.backgrounded',
+  'child.launched',
+  'message.accepted',
+])
 
 /** One event on one situation, and the transitions that the machine took for it, eventless ones included. */
 export interface Edge {

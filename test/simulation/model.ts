@@ -5,8 +5,9 @@
 import { Observable, type Subscriber } from 'rxjs'
 import type { Model, ModelDelta, ModelRequest } from '../../src/effects/model/model.ts'
 import { ModelError } from '../../src/effects/model/model.ts'
-import { buildReply, emitReply } from '../../src/effects/model/scripted-reply.ts'
+import { buildReply, call, emitReply } from '../../src/effects/model/scripted-reply.ts'
 import type { ContentBlock, Reply } from '../../src/machines/agent/messages.ts'
+import { chanceFrom } from './chance.ts'
 import type { CallPlan, ModelFault, Plan, TurnPlan } from './plan.ts'
 import { agentNamed } from './plan.ts'
 import type { Life, World } from './world.ts'
@@ -42,6 +43,7 @@ export function createSimulatedModel(world: World, plan: Plan): SimulatedModel {
     subscriber: Subscriber<ModelDelta>,
     onRequest: (seen: SeenRequest) => void,
   ): (() => void) => {
+    if (request.toolChoice !== undefined) return judge(world, plan, life, request, signal, subscriber)
     const { agent, turn } = whereIn(request)
     const planned = agentNamed(plan, agent)?.turns[turn] ?? LAST_TURN
     const key = `${agent}.${turn}`
@@ -76,6 +78,36 @@ export function createSimulatedModel(world: World, plan: Plan): SimulatedModel {
     }),
     open: (life) => [...open].filter((each) => each.life === life).map(({ agent }) => agent),
   }
+}
+
+/** The classifier: its verdict is a pure function of the question, and sometimes there is none. */
+function judge(
+  world: World,
+  { seed }: Plan,
+  life: Life,
+  request: ModelRequest,
+  signal: AbortSignal,
+  subscriber: Subscriber<ModelDelta>,
+): () => void {
+  const question = request.messages
+    .map(({ content }) => (typeof content === 'string' ? content : ''))
+    .join('\n')
+  const says = chanceFrom(seed, question).weigh({
+    allow: 6,
+    flag: 2,
+    block: 2,
+    nonsense: 1,
+    down: 1,
+    silent: 1,
+  })
+  if (says === 'silent') return () => {}
+  const cancel = world.later(`verdict ${says}`, life, () => {
+    if (says === 'down') subscriber.error(new ModelError('server', 'simulated outage', { retryable: false }))
+    else if (says === 'nonsense') emitReply(subscriber, buildReply('who knows', request))
+    else emitReply(subscriber, buildReply(call('verdict', { verdict: says, reason: 'a mood' }), request))
+  })
+  signal.addEventListener('abort', cancel, { once: true })
+  return cancel
 }
 
 type Later = (what: string, run: () => void) => void

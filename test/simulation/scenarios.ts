@@ -29,6 +29,8 @@ interface Weather {
   readonly snapshots?: number
   readonly branches?: number
   readonly damage?: number
+  /** The mode of all sessions. Default: as {@link looseModes} says. */
+  readonly mode?: Plan['mode']
 }
 
 const NO_STOPS = { crash: 0, close: 0, intrude: 0, 'prompt-again': 0, kill: 0, 'crash-in-write': 0 }
@@ -110,6 +112,19 @@ export const SCENARIOS: Readonly<Record<string, Weather>> = {
     looseModes: 0.95,
     damage: 1,
   },
+  /** A classifier judges calls and reports, in its own mood. */
+  reviews: {
+    modelFaults: 0.05,
+    brokenCalls: 0.03,
+    oddBodies: 0.1,
+    stops: { ...NO_STOPS, crash: 3, 'crash-in-write': 3, kill: 2, close: 1 },
+    mostStops: 5,
+    diskFaults: 0,
+    delegation: 0.5,
+    looseModes: 1,
+    snapshots: 0.3,
+    mode: 'auto',
+  },
   wild: {
     modelFaults: 0.3,
     brokenCalls: 0.15,
@@ -136,9 +151,11 @@ export function planFor(seed: number, scenario?: string): Plan {
     durability: chance.pick(['write', 'fsync']),
     slowWrites: chance.pick([0, 0.3, 1]),
     diskFaults: manyOf(chance, weather.diskFaults, () => diskFault(chance)),
-    mode: chance.happens(weather.looseModes)
-      ? 'bypassPermissions'
-      : chance.pick(['plan', 'dontAsk', 'default', 'acceptEdits']),
+    mode:
+      weather.mode ??
+      (chance.happens(weather.looseModes)
+        ? 'bypassPermissions'
+        : chance.pick(['plan', 'dontAsk', 'default', 'acceptEdits'])),
     deny: chance.happens(0.1) ? ['Put'] : [],
     limits: {
       depth: Number(depth),

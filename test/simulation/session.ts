@@ -47,6 +47,8 @@ export interface SessionOutcome {
   readonly branches: number
   /** Whether a line of a log was spoiled. */
   readonly isDamaged: boolean
+  /** Judgements of the classifier: on calls and on the work of children. */
+  readonly verdicts: number
   readonly story: readonly string[]
 }
 
@@ -469,6 +471,10 @@ function createSession(plan: Plan, options: SessionOptions) {
       shortcuts: disk.shortcuts,
       branches: branchRuns(),
       isDamaged: damaged !== undefined,
+      verdicts: disk.logs.all.reduce(
+        (sum, log) => sum + eventsOf(log, 'call.classified').length + eventsOf(log, 'review.ended').length,
+        0,
+      ),
       events: disk.logs.all.reduce((sum, { events }) => sum + events.length, 0),
       story: world.story,
     }

@@ -13,15 +13,20 @@ import { printable } from './text.ts'
 export const ENVELOPE_NAMES = [
   'agent-memory',
   'agent-message',
+  'agent-report',
+  'agent-step',
+  'agent-task',
   'claude-md',
   'fork-directive',
   'git-status',
   'hook-output',
   'loaded-skill',
+  'proposed-call',
   'security-warning',
   'system-reminder',
   'task-notification',
   'teammate-message',
+  'user-words',
 ] as const
 
 /** The name of an element that only the engine writes. `fork_directive` is the same as `fork-directive`. */
@@ -51,8 +56,16 @@ export function envelope(
   return `<${name}${attributes.join('')}>\n${options.isRaw === true ? text : inert(text)}\n</${name}>`
 }
 
-const ENTITIES: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' }
+const ENTITIES: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  // Wide brackets, as in E2.
+  '\uFF1C': '&lt;',
+  '\uFE64': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+}
 
 function attributeValue(value: string): string {
-  return printable(value).replace(/[&<>"]/g, (character) => ENTITIES[character] ?? character)
+  return printable(value).replace(/[&<>"\uFF1C\uFE64]/g, (character) => ENTITIES[character] ?? character)
 }

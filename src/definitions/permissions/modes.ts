@@ -46,13 +46,6 @@ export function resolveChildMode(
 
 /** What a mode cannot do yet, to be said once where it is chosen. Undefined for modes that do all they promise. */
 export function modeDiagnostic(mode: PermissionMode): Diagnostic | undefined {
-  if (mode === 'auto')
-    return {
-      severity: 'warning',
-      code: 'mode-not-complete',
-      message:
-        'Permission mode "auto" has no classifier yet: it decides as "default", so calls that need approval are asked about or refused.',
-    }
   if (mode === 'bubble')
     return {
       severity: 'warning',

@@ -118,6 +118,7 @@ async function converse(
       model: request.model,
       max_tokens: request.maxTokens,
       ...effortOf(request),
+      ...toolChoiceOf(request),
       ...bodyOf(request),
       stream: true,
     }
@@ -267,12 +268,18 @@ function once<T>(make: () => T): () => T {
   }
 }
 
+const toolChoiceOf = ({ toolChoice }: ModelRequest): object =>
+  toolChoice === undefined
+    ? {}
+    : { tool_choice: { type: 'tool', name: toolChoice.name, disable_parallel_tool_use: true } }
+
 /** The least budget for thinking that the API takes. */
 const LEAST_THINKING = 1_024
 
 /** A level is the API's own; a number is a budget for thinking, within what the reply may have at all. */
-function effortOf({ effort, maxTokens }: ModelRequest): object {
-  if (effort === undefined) return {}
+function effortOf({ effort, maxTokens, toolChoice }: ModelRequest): object {
+  // The API takes no thinking beside a tool that must be called.
+  if (effort === undefined || toolChoice !== undefined) return {}
   if (typeof effort === 'string') return { output_config: { effort } }
   const budget = Math.max(LEAST_THINKING, Math.min(effort, maxTokens - 1))
   return budget < maxTokens ? { thinking: { type: 'enabled', budget_tokens: budget } } : {}

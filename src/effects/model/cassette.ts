@@ -9,7 +9,7 @@
 import { Observable } from 'rxjs'
 import type { Fault } from '../../machines/agent/events.ts'
 import type { Reply } from '../../machines/agent/messages.ts'
-import type { Model, ModelDelta, ModelErrorCode, RequestMessage } from './model.ts'
+import type { Model, ModelDelta, ModelErrorCode, ModelRequest, RequestMessage } from './model.ts'
 import { ModelError } from './model.ts'
 import { emitReply } from './scripted-reply.ts'
 
@@ -36,13 +36,15 @@ export interface CassetteOptions {
   readonly onDifference?: (complaint: string) => void
   /** Hears of each request. */
   readonly onRequest?: () => void
+  /** Answers a request that must call a tool: it is no turn of a conversation. Undefined: as a request without a recorded reply. */
+  readonly forced?: (request: ModelRequest) => CassetteTurn['said'] | undefined
   /** What a request without a recorded reply gets: nothing until it is aborted, or an error. Default `fail`. */
   readonly atEnd?: 'wait' | 'fail'
 }
 
 /** Plays reels. Each turn is played once. */
 export function createCassetteModel(reels: readonly CassetteReel[], options: CassetteOptions = {}): Model {
-  const { meaning = JSON.stringify, onDifference, onRequest, atEnd = 'fail' } = options
+  const { meaning = JSON.stringify, onDifference, onRequest, forced, atEnd = 'fail' } = options
   const played = new Map<CassetteReel, number>()
 
   const nextOf = (reel: CassetteReel): CassetteTurn | undefined => reel.turns[played.get(reel) ?? 0]
@@ -74,11 +76,12 @@ export function createCassetteModel(reels: readonly CassetteReel[], options: Cas
 
   return {
     provider: 'cassette',
-    stream: ({ messages }, signal) =>
+    stream: (request, signal) =>
       new Observable<ModelDelta>((subscriber) => {
         if (signal.aborted) return subscriber.error(signal.reason)
         onRequest?.()
-        const said = take(messages)?.said
+        const { messages } = request
+        const said = request.toolChoice === undefined ? take(messages)?.said : forced?.(request)
         if (said?.kind === 'reply') return emitReply(subscriber, said.reply)
         if (said?.kind === 'failed') return subscriber.error(errorOf(said.fault, said.attempts))
         if (atEnd === 'fail') return subscriber.error(noMore(messages.length))

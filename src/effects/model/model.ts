@@ -16,7 +16,10 @@ export interface ToolDefinition {
 /** Who asks, for usage and telemetry: `main`, `agent:<source>:<type>`, `fork`, `summary`, `classifier`, `compact`. */
 export type RequestSource = string
 
-/** A whole request. Well formed by construction: only the normaliser makes `messages` (law 5). */
+/**
+ * A whole request. Well formed by construction (law 5): `messages` are made by the normaliser alone, or are one question
+ * to the classifier.
+ */
 export interface ModelRequest {
   readonly model: string
   /** Rendered system prompt. */
@@ -26,6 +29,8 @@ export interface ModelRequest {
   readonly maxTokens: number
   /** How hard it thinks: a level, or tokens for thinking. Absent: as the model does by itself. */
   readonly effort?: 'low' | 'medium' | 'high' | number
+  /** The tool that the reply must call, once. Absent: it may call any or none. */
+  readonly toolChoice?: { readonly name: string }
   readonly source: RequestSource
 }
 

@@ -44,6 +44,10 @@ export const callMany = (calls: readonly ScriptedCall[], text?: string): Scripte
   ...(text === undefined ? {} : { text }),
 })
 
+/** The call that a request forces, with a verdict that allows: all that models say which judge nothing. */
+export const allowForced = ({ toolChoice }: Pick<ModelRequest, 'toolChoice'>): ScriptedParts =>
+  call(toolChoice?.name ?? '', { verdict: 'allow', reason: 'This model judges nothing.' })
+
 /**
  * The message that a scripted reply stands for.
  *

@@ -2,7 +2,7 @@
 import { Observable, type Subscriber } from 'rxjs'
 import type { Model, ModelDelta, ModelRequest } from './model.ts'
 import { ModelError } from './model.ts'
-import { buildReply, emitReply, type ScriptedReply } from './scripted-reply.ts'
+import { allowForced, buildReply, emitReply, type ScriptedReply } from './scripted-reply.ts'
 
 /** What a script function knows of the request besides the request itself. */
 export interface ScriptedRequest {
@@ -19,6 +19,11 @@ export type Script =
 export interface ScriptedModelOptions {
   /** Default `scripted`. */
   readonly provider?: string
+  /**
+   * What is said to a request that must call a tool (the classifier's). Default: a function is asked as for any other;
+   * a list goes on as if it had not been asked, and the verdict is `allow`.
+   */
+  readonly forced?: (request: ModelRequest, call: ScriptedRequest) => ScriptedReply | Promise<ScriptedReply>
 }
 
 /**
@@ -30,10 +35,12 @@ export interface ScriptedModelOptions {
  */
 export function createScriptedModel(script: Script, options: ScriptedModelOptions = {}): Model {
   let requests = 0
+  let listed = 0
   const answer =
     typeof script === 'function'
       ? script
-      : (request: ModelRequest, { index }: ScriptedRequest) => script[index] ?? usedUp(script.length, request)
+      : (request: ModelRequest) => script[listed++] ?? usedUp(script.length, request)
+  const forced = options.forced ?? (typeof script === 'function' ? answer : allowForced)
   return {
     provider: options.provider ?? 'scripted',
     stream: (request, signal) =>
@@ -42,7 +49,7 @@ export function createScriptedModel(script: Script, options: ScriptedModelOption
         const index = requests++
         let said: ScriptedReply | Promise<ScriptedReply>
         try {
-          said = answer(request, { index, signal })
+          said = (request.toolChoice === undefined ? answer : forced)(request, { index, signal })
         } catch (error) {
           return fail(subscriber, error)
         }

@@ -7,6 +7,7 @@
  *   D3  The child is in this call's hands: aborting the call kills it, and the call waits for its end. A child in the
  *       background is in nobody's: the call is over when its parent's log says that the end is owed.
  *   D4  Only a completed child gives a report. A failed or killed one is a tool error.
+ *   D5  What a review found stands above the report, once; what the engine refused the child is listed by the engine.
  */
 import type { AgentInput } from '../../definitions/agent-tool.ts'
 import { launchedText } from '../../definitions/notice.ts'
@@ -17,6 +18,7 @@ import type { ToolUseBlock } from '../../machines/agent/messages.ts'
 import type { CallId } from '../../machines/ids.ts'
 import type { Agent, EndedRun } from '../agent.ts'
 import type { EngineCore } from '../core.ts'
+import { refusedOf } from '../ends.ts'
 import { isSameRun } from '../log-digest.ts'
 import { loggedPlan } from '../logged-plan.ts'
 import type { Session } from '../session.ts'
@@ -206,6 +208,8 @@ function delivered(
     denials: ended.denials,
     worktreePath: ended.worktreePath,
     worktreeBranch: ended.worktreeBranch,
+    refused: refusedOf(end, child.id),
+    review: end.review,
     isOneShot: child.definition?.isOneShot === true,
     canContinue: agent.mayUse('SendMessage'),
     logPath: child.logPath,

@@ -1,16 +1,16 @@
 /** The last effect of a run: waits until nothing of it is left, then records its end. */
 
 import type { OpenCall } from '../../machines/agent/calls.ts'
-import { endOf, hasChoice } from '../../machines/agent/context.ts'
+import { hasChoice } from '../../machines/agent/context.ts'
 import type { AgentEventOf } from '../../machines/agent/events.ts'
 import type { EffectInput } from '../../machines/agent/machine.ts'
 import type { Agent } from '../agent.ts'
 import type { EngineCore } from '../core.ts'
 import type { Effect } from '../effect-logic.ts'
 import { isSameRun } from '../log-digest.ts'
-import { withWorktree } from '../worktree/settle-worktree.ts'
 import { deliverLeftChild } from './delegate.ts'
 import { interruptedResult } from './results.ts'
+import { lastSteps } from './review.ts'
 import { stopMoment } from './stop-hooks.ts'
 
 export function drain(core: EngineCore): Effect<EffectInput> {
@@ -27,8 +27,7 @@ export function drain(core: EngineCore): Effect<EffectInput> {
     const stop = stopMoment(agent)
     const wereAsked = agent.digest.hooks.has(`${stop.event} ${stop.which}`)
     if (!wereAsked && core.hooks.has(agent, stop)) return [...unanswered, { type: 'run.drained' }]
-    const end = endOf(context, Math.round(agent.elapsedMs))
-    return [...unanswered, await withWorktree(core, agent, end)]
+    return [...unanswered, ...(await lastSteps(core, agent, context, Math.round(agent.elapsedMs)))]
   }
 }
 

@@ -10,6 +10,7 @@ import { introduce, memorySection } from '../introduce.ts'
 import { reportSchemaOf, reportSchemaProblems } from '../render.ts'
 import { enterWorktree, wantsWorktree } from '../worktree/enter-worktree.ts'
 import { isInWorktree } from '../worktree/own-worktree.ts'
+import { isReviewed } from './review.ts'
 
 export function prepare(core: EngineCore): Effect<EffectInput> {
   return async (context) => {
@@ -42,6 +43,7 @@ export function prepare(core: EngineCore): Effect<EffectInput> {
         system,
         tools,
         ...(looksAtReport && { report: { hasSchema, corrections } }),
+        ...(isReviewed(core, agent) && { review: true as const }),
       },
     ]
   }

@@ -26,6 +26,7 @@ import { reasonsOf } from '../hooks/engine-hooks.ts'
 import type { BeforeCall } from '../hooks/tool-hooks.ts'
 import { afterCall, beforeCall, permissionHooks } from '../hooks/tool-hooks.ts'
 import { fetchGuard, judgedPathOf, permissionFor, readGuard } from '../permission.ts'
+import { withVerdict } from '../review/judge-call.ts'
 import { isWorktreeTool, runWorktreeTool } from '../worktree/worktree-tools.ts'
 import { checkedOutput } from './checked-output.ts'
 import { delegate } from './delegate.ts'
@@ -136,7 +137,9 @@ async function approvedInput(
   { input, permission: hookSays, decision }: BeforeCall,
 ): Promise<Approved> {
   const { agent, callId, block, signal } = call
-  const permission = await permissionFor(core, agent, tool, input)
+  const ruled = await permissionFor(core, agent, tool, input)
+  // A hook that has decided leaves nothing to judge.
+  const permission = hookSays === 'as usual' ? await withVerdict(core, call, tool, input, ruled) : ruled
   if (permission.kind === 'refused') return { refused: permission.message }
   const { judged } = permission
   if (permission.kind === 'allowed' && hookSays !== 'ask') return { input, judged }
@@ -151,11 +154,11 @@ async function approvedInput(
       : {
           reason: `a hook asks for approval (${reasonsOf(decision?.reasons ?? [])})`,
           suggestion: undefined,
-          refusal: `${tool.name} was refused: a hook asks for approval (${reasonsOf(decision?.reasons ?? [])}), and nobody can be asked here.`,
+          refusal: (why: string) => `${tool.name} was refused: ${why}, and nobody can be asked here.`,
         }
   const question = { toolName: tool.name, toolUseId: block.id, input: block.input, reason, suggestion }
   const answer = await approvalFor(core, agent, callId, question, signal)
-  if (answer === undefined) return { refused: refusal }
+  if (answer === undefined) return { refused: refusal(reason) }
   if (answer.decision === 'deny') {
     const why = answer.message === undefined ? '' : ` It was said: ${answer.message}`
     return {

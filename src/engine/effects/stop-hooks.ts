@@ -1,29 +1,31 @@
 /** The stop hooks of a run that has drained: they may send the agent back to work, or it ends. */
 import { stopContinuation } from '../../definitions/hooks/stop-continuation.ts'
-import { endOf, hasChoice } from '../../machines/agent/context.ts'
+import { hasChoice } from '../../machines/agent/context.ts'
 import type { EffectInput } from '../../machines/agent/machine.ts'
 import type { Agent } from '../agent.ts'
 import type { EngineCore } from '../core.ts'
 import type { Effect } from '../effect-logic.ts'
 import type { HookMoment } from '../hooks/engine-hooks.ts'
 import { hookMessages } from '../hooks/engine-hooks.ts'
-import { withWorktree } from '../worktree/settle-worktree.ts'
+import { lastSteps } from './review.ts'
 
 export function stopHooks(core: EngineCore): Effect<EffectInput> {
   return async (effect) => {
     const { agent } = effect
     const context = agent.run?.snapshot.context
     if (context === undefined) return []
-    const ended = async () => [await withWorktree(core, agent, endOf(context, Math.round(agent.elapsedMs)))]
+    // The run's own time, without that of the hooks.
+    const durationMs = Math.round(agent.elapsedMs)
+    const last = () => lastSteps(core, agent, context, durationMs)
     const decision = await core.hooks.decide(agent, stopMoment(agent), () => effect.signal)
     const { outcome, stopBlocks: blocks } = context
-    if (decision?.verdict !== 'block' || decision.stop !== undefined || outcome === undefined) return ended()
-    if (!hasChoice(outcome)) return ended()
+    if (decision?.verdict !== 'block' || decision.stop !== undefined || outcome === undefined) return last()
+    if (!hasChoice(outcome)) return last()
     const event = agent.parent === undefined ? 'Stop' : 'SubagentStop'
     const continuation = stopContinuation({ event, blocks, cap: core.limits.stopBlocks })
     if (continuation.kind === 'end') {
       core.diagnose('stop-blocks-reached', `agent ${agent.id}: ${continuation.notice}`)
-      return ended()
+      return last()
     }
     return [
       ...hookMessages(decision.reasons),

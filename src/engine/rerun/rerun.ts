@@ -25,6 +25,7 @@ import { createEngine } from '../create-engine.ts'
 import { EngineError } from '../errors.ts'
 import { ROOT_TYPE } from '../root.ts'
 import { recordedTools } from './recorded-tools.ts'
+import { createRecordedVerdicts } from './recorded-verdicts.ts'
 import type { CallPlace, RecordedCall, TapeAgent } from './tape.ts'
 import { readTape } from './tape.ts'
 
@@ -77,6 +78,7 @@ export async function rerun(storage: Storage, rootLog: string, options: RerunOpt
         atEnd: 'wait',
         onDifference: (complaint) => complaints.push(complaint),
         onRequest: player.stir,
+        forced: createRecordedVerdicts([...tape.values()]),
       },
     ),
     modelId: plan.model.value,

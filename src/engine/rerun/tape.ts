@@ -20,6 +20,12 @@ export interface RecordedCall {
   readonly child: AgentId | undefined
 }
 
+/** A review that was recorded. */
+export interface RecordedReview {
+  readonly started: AgentEventOf<'run.started'>
+  readonly ended: AgentEventOf<'review.ended'>
+}
+
 /** What the log of one agent says. */
 export interface TapeAgent {
   readonly agentId: AgentId
@@ -30,6 +36,8 @@ export interface TapeAgent {
   readonly runs: readonly AgentEventOf<'run.started'>[]
   readonly reel: CassetteReel
   readonly calls: ReadonlyMap<CallPlace, RecordedCall>
+  /** What reviews of its work came to, in order, each with the prompt of its run. */
+  readonly reviews: readonly RecordedReview[]
   /** Who ended which run, where it was not the parent. */
   readonly kills: ReadonlyMap<number, AgentEventOf<'kill.requested'>>
 }
@@ -63,6 +71,7 @@ async function readAgent(storage: Storage, path: string): Promise<TapeAgent | un
   const request = createRequestMessages(conversation, plan.model.value)
   const turns: CassetteTurn[] = []
   const runs: AgentEventOf<'run.started'>[] = []
+  const reviews: RecordedReview[] = []
   const calls = new Map<CallPlace, RecordedCall>()
   const kills = new Map<number, AgentEventOf<'kill.requested'>>()
   const places = new Map<string, CallPlace>()
@@ -88,6 +97,9 @@ async function readAgent(storage: Storage, path: string): Promise<TapeAgent | un
     } else if (event.type === 'run.started') {
       runs.push(event)
       isEnding = false
+    } else if (event.type === 'review.ended') {
+      const started = runs.at(-1)
+      if (started !== undefined) reviews.push({ started, ended: event })
     } else if (event.type === 'kill.requested') {
       isEnding = true
       const run = runs.at(-1)?.run
@@ -106,6 +118,7 @@ async function readAgent(storage: Storage, path: string): Promise<TapeAgent | un
     runs,
     reel: { name: path, turns },
     calls,
+    reviews,
     kills,
   }
 }

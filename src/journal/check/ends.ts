@@ -1,6 +1,6 @@
 /** Law 4: an end says what its events say, and leaves no call open. */
 import { isDeepStrictEqual } from 'node:util'
-import { addUsage, endOf } from '../../machines/agent/context.ts'
+import { addUsage, endOf, owesReview } from '../../machines/agent/context.ts'
 import type { AgentEventOf } from '../../machines/agent/events.ts'
 import type { Law } from './law.ts'
 
@@ -22,6 +22,7 @@ export function endsLaw(): Law {
           return `its end says ${key} ${JSON.stringify(said[key])}, its events say ${JSON.stringify(meant[key])}`
         }
       }
+      if (owesReview(run.context)) return 'it ends without the review that it was prepared for'
       const [open] = run.context.calls
       return open === undefined ? undefined : `it ends while call ${open.callId} (${open.name}) has no result`
     },

@@ -1,5 +1,5 @@
 /** Law 2 and 4: an event can follow the ones before it, and nothing leaves an end but the next run. */
-import { accepts, phaseOf } from '../../machines/agent/accepts.ts'
+import { ACCEPTED, accepts, phaseOf } from '../../machines/agent/accepts.ts'
 import type { AgentEvent } from '../../machines/agent/events.ts'
 import type { AgentState } from '../../machines/agent/fold.ts'
 import { FoldError, foldAgent, isBetweenRuns } from '../../machines/agent/fold.ts'
@@ -14,7 +14,8 @@ export function nextState(state: AgentState, event: AgentEvent): Next {
   if (isOfRun && run !== undefined && !isBetweenRuns(run, event)) {
     if (!accepts(run, event) && event.type !== 'agent.ended') return { reason: refusal(state, event) }
     // An end that says something else than its events is the business of the law of ends, which names what differs.
-    if (event.type === 'agent.ended' && phaseOf(run) !== 'draining') return { reason: refusal(state, event) }
+    if (event.type === 'agent.ended' && !ACCEPTED['agent.ended'].includes(phaseOf(run)))
+      return { reason: refusal(state, event) }
   }
   if (event.type === 'run.started' && birth !== undefined) {
     const expected = (run?.context.run ?? birth.base?.run ?? 0) + 1

@@ -3,7 +3,7 @@
  * A fork counts from nothing, as its parent's requests are not its own.
  */
 import { addUsage } from '../../machines/agent/context.ts'
-import type { Recorded } from '../../machines/agent/events.ts'
+import type { AgentEvent, Recorded } from '../../machines/agent/events.ts'
 import type { Usage } from '../../machines/agent/messages.ts'
 
 /** Sums of token counts, by the model's name as its replies give it. */
@@ -24,11 +24,24 @@ export function createUsageTotals(): UsageTotals {
   return {
     push: ({ event }) => {
       if (event.type === 'run.started') run.clear()
-      if (event.type !== 'reply.received') return
-      for (const sums of [run, all]) addTo(sums, event.reply.model, event.reply.usage)
+      for (const [model, usage] of Object.entries(requestUsageOf(event)))
+        for (const sums of [run, all]) addTo(sums, model, usage)
     },
     ofRun: () => Object.fromEntries(run),
     ofAll: () => Object.fromEntries(all),
+  }
+}
+
+/** What the request cost that an event is the outcome of: one for a reply, or one to the classifier. */
+export function requestUsageOf(event: AgentEvent): ModelUsage {
+  switch (event.type) {
+    case 'reply.received':
+      return { [event.reply.model]: event.reply.usage }
+    case 'review.ended':
+    case 'call.classified':
+      return event.usage === undefined ? {} : { [event.model ?? 'unknown']: event.usage }
+    default:
+      return {}
   }
 }
 

@@ -4,7 +4,7 @@
  * Neither XState's `can()` nor «same snapshot as before» answers this: a taken event may change nothing, and
  * an event with a failing guard looks like one that nobody knows. The mailbox asks here before it writes.
  */
-import { hasChoice, isEndOf } from './context.ts'
+import { hasChoice, isEndOf, mayBeReviewed } from './context.ts'
 import type { RunEvent, RunEventType } from './events.ts'
 import type { RunSnapshot } from './fold.ts'
 
@@ -18,6 +18,7 @@ export type Phase =
   | 'waiting'
   | 'draining'
   | 'stopping'
+  | 'reviewing'
   | 'completed'
   | 'failed'
   | 'killed'
@@ -33,6 +34,7 @@ const LIVE = [
   'waiting',
   'draining',
   'stopping',
+  'reviewing',
 ] as const
 
 export const ACCEPTED: Readonly<Record<RunEventType, readonly Phase[]>> = {
@@ -41,12 +43,15 @@ export const ACCEPTED: Readonly<Record<RunEventType, readonly Phase[]>> = {
   'reply.received': ['requesting'],
   'request.failed': ['requesting'],
   'call.started': ['acting'],
+  'call.classified': ['acting'],
   'approval.requested': ['acting'],
   'approval.answered': ['acting'],
   'process.started': ['acting', 'draining', 'stopping'],
   'call.ended': ['acting', 'draining', 'stopping'],
   'run.drained': ['draining'],
   'stop.blocked': ['stopping'],
+  'review.requested': ['draining', 'stopping'],
+  'review.ended': ['draining', 'reviewing'],
   'kill.requested': [
     'awaitingPrompt',
     'preparing',
@@ -55,12 +60,13 @@ export const ACCEPTED: Readonly<Record<RunEventType, readonly Phase[]>> = {
     'checking',
     'waiting',
     'stopping',
+    'reviewing',
   ],
   'report.accepted': ['checking'],
   'report.rejected': ['checking'],
   'agent.faulted': LIVE,
   'agent.backgrounded': ['requesting', 'acting', 'checking', 'waiting'],
-  'agent.ended': ['draining', 'stopping'],
+  'agent.ended': ['draining', 'stopping', 'reviewing'],
   'message.added': LIVE,
   // Before it settles: whoever comes later starts the next run.
   'message.accepted': ['awaitingPrompt', 'preparing', 'requesting', 'acting', 'checking', 'waiting'],
@@ -104,6 +110,7 @@ export function accepts(
   if (!ACCEPTED[event.type].includes(phase)) return false
   switch (event.type) {
     case 'call.started':
+    case 'call.classified':
     case 'approval.requested':
     case 'approval.answered':
       return run.context.calls.some((call) => call.callId === event.callId && call.phase !== 'waiting')
@@ -112,6 +119,10 @@ export function accepts(
       return run.context.calls.some((call) => call.callId === event.callId)
     case 'stop.blocked':
       return run.context.outcome !== undefined && hasChoice(run.context.outcome)
+    case 'review.requested':
+      return mayBeReviewed(run.context)
+    case 'review.ended':
+      return run.context.review === (phase === 'reviewing' ? 'asked' : 'skipped')
     case 'report.rejected':
       return run.context.corrections > 0
     case 'agent.ended':

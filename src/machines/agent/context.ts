@@ -13,6 +13,12 @@ export interface RunInput {
   readonly run: number
 }
 
+/**
+ * How far the review of a run's work is: not meant to be, still to come, going on, given up because somebody does not
+ * want to wait for it, or recorded.
+ */
+export type ReviewStage = 'none' | 'wanted' | 'asked' | 'skipped' | 'done'
+
 export interface RunContext {
   readonly agentId: AgentId
   readonly run: number
@@ -36,6 +42,7 @@ export interface RunContext {
   readonly stopBlocks: number
   /** The report must satisfy a schema. */
   readonly hasReportSchema: boolean
+  readonly review: ReviewStage
   /** Position of the last reply with text: the report, if the run ended now. */
   readonly report: number | undefined
   readonly usage: Usage
@@ -63,6 +70,7 @@ export function initialContext({ input }: { input: RunInput | undefined }): RunC
     corrections: 0,
     stopBlocks: 0,
     hasReportSchema: false,
+    review: 'none',
     report: undefined,
     usage: NO_USAGE,
     totalUsage: NO_USAGE,
@@ -87,9 +95,24 @@ export function statusOf(outcome: Outcome): EndStatus {
   }
 }
 
+/** Whether the run has something to hand in: it completed, in whatever way, and has said something. */
+function handsIn({ outcome, report }: Pick<RunContext, 'outcome' | 'report'>): boolean {
+  return outcome !== undefined && statusOf(outcome) === 'completed' && report !== undefined
+}
+
+/** Whether the run must not end before its review is recorded. */
+export function owesReview(context: Pick<RunContext, 'outcome' | 'report' | 'review'>): boolean {
+  return context.review !== 'none' && context.review !== 'done' && handsIn(context)
+}
+
+/** Whether the review is to begin: it was neither begun nor given up before. */
+export function mayBeReviewed(context: Pick<RunContext, 'outcome' | 'report' | 'review'>): boolean {
+  return context.review === 'wanted' && handsIn(context)
+}
+
 /**
- * Whether an event is the end that the run has come to: its status is that of the recorded outcome, and every call
- * has a result.
+ * Whether an event is the end that the run has come to: its status is that of the recorded outcome, every call has a
+ * result, and no review is owed.
  */
 export function isEndOf(
   context: RunContext,
@@ -101,7 +124,8 @@ export function isEndOf(
     event.status === status &&
     context.outcome !== undefined &&
     statusOf(context.outcome) === status &&
-    context.calls.length === 0
+    context.calls.length === 0 &&
+    !owesReview(context)
   )
 }
 
@@ -143,6 +167,14 @@ export function afterReply(
     report: textOf(event.reply.content) !== '' ? event.seq : context.report,
     calls: event.calls.map(waiting),
   }
+}
+
+/** What a request to the classifier changes: it is a request of the run, but not its last one. */
+export function afterClassifier(
+  context: RunContext,
+  usage: Usage | undefined,
+): Pick<RunContext, 'totalUsage'> {
+  return { totalUsage: usage === undefined ? context.totalUsage : addUsage(context.totalUsage, usage) }
 }
 
 const waiting = (call: CallRequest): OpenCall => ({

@@ -8,6 +8,7 @@
  */
 import * as z from 'zod'
 import type { PermissionMode } from '../../definitions/permission-mode.ts'
+import type { Verdict } from '../../definitions/review/verdict.ts'
 import { AgentId, BlobHash, CallId } from '../ids.ts'
 import { PromptContent, Reply, ToolResultBlock, Usage } from './messages.ts'
 
@@ -107,6 +108,32 @@ export const Inherited = z.looseObject({
 })
 export type Inherited = z.infer<typeof Inherited>
 
+// ── verdicts ─────────────────────────────────────────────────────────────────────────────────────────────
+
+/**
+ * What the classifier says of a call or of the work of a run. `unavailable` is no judgement: it could not be asked, or
+ * its answer could not be read.
+ */
+const AnyVerdict = z.discriminatedUnion('kind', [
+  z.object({ kind: z.literal('allow'), reason: z.string().optional() }),
+  z.object({ kind: z.literal('flag'), reason: z.string() }),
+  z.object({ kind: z.literal('block'), reason: z.string() }),
+  z.object({
+    kind: z.literal('unavailable'),
+    cause: z.enum(['timeout', 'refusal', 'malformed', 'error', 'stopped']),
+    why: z.string(),
+  }),
+]) satisfies z.ZodType<Verdict>
+
+/** What asking the classifier came to, and what it cost: one request of source `classifier`, or none that was answered. */
+const judged = {
+  verdict: AnyVerdict,
+  /** As the reply names it. Absent when there was none. */
+  model: z.string().optional(),
+  usage: Usage.optional(),
+  durationMs: z.number().int().nonnegative(),
+}
+
 /** First line of every log: who this agent is, each value with the rule that decided it. */
 export const AgentSpawned = z.looseObject({
   type: z.literal('agent.spawned'),
@@ -136,6 +163,8 @@ export const AgentPrepared = z.looseObject({
       corrections: z.number().int().nonnegative(),
     })
     .optional(),
+  /** What the run hands in is reviewed before it may end. Absent: it is not. */
+  review: z.literal(true).optional(),
 })
 
 // ── a tree of its own ────────────────────────────────────────────────────────────────────────────────────
@@ -322,6 +351,12 @@ export const StopBlocked = z.looseObject({
   keepsReport: z.literal(true).optional(),
 })
 
+/** The work of the run is about to be reviewed. An interrupted review is made again. */
+export const ReviewRequested = z.looseObject({ type: z.literal('review.requested') })
+
+/** What the review came to; the run may end. */
+export const ReviewEnded = z.looseObject({ type: z.literal('review.ended'), ...judged })
+
 /** A hook is about to run. Hooks run at most once: one that was started and has no end when a run is resumed is lost. */
 export const HookStarted = z.looseObject({
   type: z.literal('hook.started'),
@@ -463,6 +498,13 @@ export const CallStarted = z.looseObject({
   child: z.object({ agentId: AgentId, plan: SpawnPlan }).optional(),
 })
 
+/** The classifier was asked about a call that neither a rule nor its harmlessness allows. It is asked once. */
+export const CallClassified = z.looseObject({
+  type: z.literal('call.classified'),
+  callId: CallId,
+  ...judged,
+})
+
 /** A call may run only if somebody approves it. The call waits; so may others, each for its own answer. */
 export const ApprovalRequested = z.looseObject({
   type: z.literal('approval.requested'),
@@ -542,6 +584,8 @@ export const AgentEvent = z.discriminatedUnion('type', [
   RunResumed,
   RunDrained,
   StopBlocked,
+  ReviewRequested,
+  ReviewEnded,
   HookStarted,
   HookProcessStarted,
   HookEnded,
@@ -554,6 +598,7 @@ export const AgentEvent = z.discriminatedUnion('type', [
   ReportAccepted,
   ReportRejected,
   CallStarted,
+  CallClassified,
   ApprovalRequested,
   ApprovalAnswered,
   PermissionGranted,

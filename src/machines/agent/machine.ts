@@ -12,12 +12,14 @@
  *   M4  Placement is a region beside the turn: moving to the background never touches a stream or a call.
  *   M5  The first outcome stays, unless a stop hook sends the agent back to work; every way out passes through `settling`, and the end is the one that the outcome
  *       means, with no call left open.
+ *   M6  A run whose work is to be reviewed does not complete with a report before the review is recorded; a kill
+ *       does not wait for the reviewer.
  */
 import { assign, fromCallback, setup, stopChild } from 'xstate'
 import type { AgentId, CallId } from '../ids.ts'
 import { startable } from './calls.ts'
 import type { RunContext, RunInput } from './context.ts'
-import { afterReply, hasChoice, initialContext, isEndOf } from './context.ts'
+import { afterClassifier, afterReply, hasChoice, initialContext, isEndOf, mayBeReviewed } from './context.ts'
 import type { AgentEventOf, Fault, Outcome, RunEvent, RunKey } from './events.ts'
 
 /** What every effect is given: ids. It looks the rest up, so that a restart finds the same. */
@@ -39,6 +41,7 @@ export type EffectName =
   | 'awaitNews'
   | 'drain'
   | 'stopHooks'
+  | 'review'
 
 /** The id of a call's effect among the machine's children. */
 export const callActorId = (call: CallId): string => `call:${call}`
@@ -84,6 +87,7 @@ const parts = setup({
     awaitNews: effect,
     drain: effect,
     stopHooks: effect,
+    review: effect,
   } satisfies Record<EffectName, unknown>,
   guards: {
     wasRefused: ({ event }) => reply(event).reply.stop_reason === 'refusal',
@@ -97,6 +101,9 @@ const parts = setup({
       (context.corrections > 0 && afterReply(context, reply(event)).report === undefined),
     // A run that failed, was killed or reached a limit has come to its end, whatever hooks want.
     mayGoOn: ({ context }) => context.outcome !== undefined && hasChoice(context.outcome),
+    mayReview: ({ context }) => mayBeReviewed(context),
+    isUnderReview: ({ context }) => context.review === 'asked',
+    hasSkippedReview: ({ context }) => context.review === 'skipped',
     mayCorrect: ({ context }) => context.corrections > 0,
     hasNoReport: ({ context }) => context.report === undefined,
     hasReachedTurnLimit: ({ context }) => context.maxTurns !== undefined && context.turns >= context.maxTurns,
@@ -147,8 +154,25 @@ const parts = setup({
         : {},
     ),
     rememberPreparation: assign(({ event }) =>
-      event.type === 'agent.prepared' && event.report !== undefined
-        ? { corrections: event.report.corrections, hasReportSchema: event.report.hasSchema }
+      event.type === 'agent.prepared'
+        ? {
+            ...(event.report !== undefined && {
+              corrections: event.report.corrections,
+              hasReportSchema: event.report.hasSchema,
+            }),
+            ...(event.review === true && { review: 'wanted' as const }),
+          }
+        : {},
+    ),
+    beginReview: assign({ review: 'asked' }),
+    // A review that is recorded stays so; one that nobody wants is not given up.
+    skipReview: assign(({ context }) =>
+      context.review === 'wanted' || context.review === 'asked' ? { review: 'skipped' as const } : {},
+    ),
+    endReview: assign({ review: 'done' }),
+    countClassifier: assign(({ context, event }) =>
+      event.type === 'review.ended' || event.type === 'call.classified'
+        ? afterClassifier(context, event.usage)
         : {},
     ),
     goOn: assign(({ context }) => ({ outcome: undefined, stopBlocks: context.stopBlocks + 1 })),
@@ -366,6 +390,7 @@ export const agentMachine = machineSetup.createMachine({
             acting: {
               on: {
                 'call.started': { guard: 'isRequestedCall', actions: 'markStarted' },
+                'call.classified': { guard: 'isRequestedCall', actions: 'countClassifier' },
                 'approval.requested': { guard: 'isRequestedCall' },
                 'approval.answered': { guard: 'isRequestedCall' },
                 'process.started': { guard: 'isOpenCall' },
@@ -431,7 +456,12 @@ export const agentMachine = machineSetup.createMachine({
       states: {
         draining: {
           invoke: { id: 'drain', src: 'drain', input: ids },
-          on: { 'run.drained': 'stopping' },
+          on: {
+            'run.drained': 'stopping',
+            'review.requested': { guard: 'mayReview', target: 'reviewing', actions: 'beginReview' },
+            // Told that it was given up; or the verdict came just as somebody lost patience.
+            'review.ended': { guard: 'hasSkippedReview', actions: ['endReview', 'countClassifier'] },
+          },
         },
         /** The stop hooks look at the run; they may send the agent back to work. */
         stopping: {
@@ -439,8 +469,17 @@ export const agentMachine = machineSetup.createMachine({
           on: {
             // Through the limits of a turn, as any other turn.
             'stop.blocked': { guard: 'mayGoOn', target: '#agent.running.turn.deciding', actions: 'goOn' },
-            // It cannot be killed any more, but it need not wait for them.
-            'kill.requested': 'draining',
+            'review.requested': { guard: 'mayReview', target: 'reviewing', actions: 'beginReview' },
+            // It cannot be killed any more, but it need not wait for them, nor for a review.
+            'kill.requested': { target: 'draining', actions: 'skipReview' },
+          },
+        },
+        /** The classifier looks at what the run did, before anybody reads its report. */
+        reviewing: {
+          invoke: { id: 'review', src: 'review', input: ids },
+          on: {
+            'review.ended': { guard: 'isUnderReview', actions: ['endReview', 'countClassifier'] },
+            'kill.requested': { target: 'draining', actions: 'skipReview' },
           },
         },
       },

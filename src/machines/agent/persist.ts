@@ -20,7 +20,7 @@ const StateValue = z.union([
       placement: z.enum(['foreground', 'backgrounded']),
     }),
   }),
-  z.strictObject({ settling: z.enum(['draining', 'stopping']) }),
+  z.strictObject({ settling: z.enum(['draining', 'stopping', 'reviewing']) }),
   z.enum(['completed', 'failed', 'killed']),
 ]) satisfies z.ZodType<RunSnapshot['value']>
 

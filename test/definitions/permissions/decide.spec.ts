@@ -69,7 +69,7 @@ describe('what a mode alone decides', () => {
       const diagnostic = modeDiagnostic(mode)
       return diagnostic === undefined ? [] : [{ mode, ...diagnostic }]
     })
-    expect(diagnostics.map(({ mode }) => mode)).toEqual(['auto', 'bubble'])
+    expect(diagnostics.map(({ mode }) => mode)).toEqual(['bubble'])
     for (const { mode, severity, code, message } of diagnostics) {
       expect([severity, code]).toEqual(['warning', 'mode-not-complete'])
       expect(message).toMatch(new RegExp(`"${mode}".* decides as "default"`))

@@ -65,6 +65,19 @@ describe('a request to the Messages API', () => {
     })
   })
 
+  it('forces the tool that it must call, once, and thinks of nothing beside it', async () => {
+    await withServer(['hi', 'hi'], async ({ requests }, model) => {
+      const forced = aRequest({ toolChoice: { name: 'verdict' }, effort: 2_000, maxTokens: 4_000 })
+      await collect(model.stream(forced, never), never)
+      expect(requests[0]?.body).toMatchObject({
+        tool_choice: { type: 'tool', name: 'verdict', disable_parallel_tool_use: true },
+      })
+      expect(requests[0]?.body).not.toHaveProperty('thinking')
+      await ask(model)
+      expect(requests[1]?.body).not.toHaveProperty('tool_choice')
+    })
+  })
+
   it('carries no marks when they are off, a token for a token, and headers of the host', async () => {
     await withServer(['hi'], async ({ url, requests }) => {
       const model = createAnthropicModel({

@@ -123,6 +123,23 @@ describe('a scripted model', () => {
     expect(error.message).toContain('2 replies and all are used; one more was asked for by fork')
   })
 
+  it('lets a request that must call a tool pass a list by: the verdict is allow, or what its host says', async () => {
+    const forced = aRequest({ toolChoice: { name: 'verdict' }, source: 'classifier' })
+    const model = createScriptedModel(['one'])
+    const inputOf = (reply: Reply): unknown => reply.content.find(isToolUse)?.input
+    expect(inputOf((await collect(model.stream(forced, never), never)).reply)).toMatchObject({
+      verdict: 'allow',
+    })
+    const { reply } = await collect(model.stream(aRequest(), never), never)
+    expect(reply.content).toEqual([{ type: 'text', text: 'one' }])
+    const strict = createScriptedModel(['one'], { forced: () => call('verdict', { verdict: 'block' }) })
+    expect(inputOf((await collect(strict.stream(forced, never), never)).reply)).toEqual({ verdict: 'block' })
+    // A function is asked as for any other request.
+    expect((await ask(({ toolChoice }) => say(toolChoice?.name ?? ''), forced)).content).toEqual([
+      { type: 'text', text: 'verdict' },
+    ])
+  })
+
   it('asks a function with the request and its number', async () => {
     const script: Script = ({ messages }, { index }) => `${index}: ${messages.length}`
     const model = createScriptedModel(script)

@@ -36,6 +36,12 @@ describe('one log', () => {
       /says totalUsage/,
     ],
     [
+      'ends',
+      'one-answer.jsonl',
+      (text: string) => text.replace(/("type":"agent.prepared",)/, '$1"review":true,'),
+      /without the review/,
+    ],
+    [
       'pairing',
       'a-tool-call.jsonl',
       (text: string) => text.replace(/"tool_use_id":"[^"]+"/, '"tool_use_id":"other"'),
@@ -61,6 +67,32 @@ describe('one log', () => {
     const { violation } = await checkLog(entriesOf(edited))
     expect(violation).toMatchObject({ law })
     expect(violation?.reason).toMatch(reason)
+  })
+})
+
+describe('a run that ends from a later step of settling', () => {
+  const logOf = (...lines: readonly object[]): string => {
+    const text = textOf('one-answer.jsonl').trimEnd().split('\n')
+    const end = JSON.parse(text.at(-1) ?? '')
+    const all = [
+      ...text.slice(0, -1).map((line) => JSON.parse(line)),
+      ...lines.map((event) => ({ ...end, event })),
+      end,
+    ]
+    let seq = -1
+    return all.map((line) => `${JSON.stringify({ ...line, seq: ++seq })}\n`).join('')
+  }
+
+  it.each<[string, readonly object[]]>([
+    ['its stop hooks', [{ type: 'run.drained' }]],
+    ['its stop hooks, which were left', [{ type: 'run.drained' }, { type: 'kill.requested', by: 'x' }]],
+  ])('%s, is lawful', async (_, lines) => {
+    expect((await checkLog(entriesOf(logOf(...lines)))).violation).toBeUndefined()
+  })
+
+  it('behind its review is lawful', async () => {
+    const text = textOf('reviewed-children.jsonl')
+    expect((await checkLog(entriesOf(text))).violation).toBeUndefined()
   })
 })
 

@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { addModelUsage, createUsageTotals } from '../../../src/journal/projections/usage.ts'
+import type { AgentEvent } from '../../../src/machines/agent/events.ts'
+import { callId } from '../../../src/machines/ids.ts'
 import { createHistory, text } from './histories.ts'
 
 const tokens = (input: number, output: number, created = 0, read = 0) => ({
@@ -25,6 +27,16 @@ describe('usage', () => {
       ['__proto__', tokens(5, 5)],
     ])
     expect(usage.ofAll()['m']).toEqual(tokens(12, 23, 4, 5))
+  })
+
+  it('counts what the classifier cost, and nothing where it was not reached', () => {
+    const usage = createUsageTotals()
+    const push = (event: AgentEvent) => usage.push({ seq: 0, at: 0, event, lines: [] })
+    const judged = { verdict: { kind: 'allow' }, durationMs: 1 } as const
+    push({ type: 'call.classified', callId: callId(1, 3, 0), ...judged, model: 'small', usage: tokens(7, 1) })
+    push({ type: 'review.ended', ...judged, model: 'small', usage: tokens(2, 1) })
+    push({ type: 'review.ended', ...judged })
+    expect(usage.ofAll()).toEqual({ small: tokens(9, 2) })
   })
 
   it('of two agents is added model by model', () => {

@@ -22,6 +22,8 @@ import {
   RUN,
   replied,
   resumed,
+  reviewEnded,
+  reviewRequested,
   started,
   suspended,
 } from '../../helpers/run-events.ts'
@@ -36,6 +38,8 @@ const checking = (corrections: number) => [
 ]
 const waiting = [...requesting, childLaunched(), replied({ at: AT, says: 'I wait' })]
 const acting = [...requesting, replied({ at: AT, calls: ['Read', alone('Bash')] })]
+
+const handingIn = [started(), prepared(undefined, true), replied({ at: AT, says: 'done' })]
 
 /** Runs in every phase; where placement or open calls make a difference, in each variant. */
 const RUNS: readonly (readonly [name: string, phase: Phase, run: RunSnapshot])[] = (
@@ -55,6 +59,11 @@ const RUNS: readonly (readonly [name: string, phase: Phase, run: RunSnapshot])[]
     ['draining with open calls', 'draining', given(...acting, killed())],
     ['stopping', 'stopping', given(...requesting, replied({ at: AT, says: 'done' }), drained())],
     ['stopping after a kill', 'stopping', given(...acting, killed(), drained())],
+    ['draining, its work to be reviewed', 'draining', given(...handingIn)],
+    ['stopping, its work to be reviewed', 'stopping', given(...handingIn, drained())],
+    ['draining, its review given up', 'draining', given(...handingIn, reviewRequested(), killed())],
+    ['reviewing', 'reviewing', given(...handingIn, reviewRequested())],
+    ['reviewing, the verdict recorded', 'reviewing', given(...handingIn, reviewRequested(), reviewEnded())],
     ['completed', 'completed', given(...requesting, replied({ at: AT, says: 'done' })).drained()],
     ['failed', 'failed', given(...acting, faulted()).drained()],
     ['killed', 'killed', given(...acting, killed()).drained()],

@@ -12,6 +12,7 @@ import { edgesOf, eventsIn, shortestRuns, situationOf, uncovered } from '../../h
 const paths = shortestRuns()
 const edges = edgesOf(paths)
 const ENDS = ['completed', 'failed', 'killed']
+const SETTLING: readonly Phase[] = ['draining', 'stopping', 'reviewing']
 
 describe('the graph of a run', () => {
   it('covers every state and every transition of the machine', () => {
@@ -26,7 +27,9 @@ describe('the graph of a run', () => {
       'transition agent.resolving on kill.requested → agent.settling',
       'transition agent.running on kill.requested → agent.settling',
       'transition agent.settling on agent.ended [endsKilled] → agent.killed',
+      'transition agent.settling.draining on review.ended [hasSkippedReview] → stays',
       'transition agent.settling.stopping on kill.requested → agent.settling.draining',
+      'transition agent.settling.reviewing on kill.requested → agent.settling.draining',
       'state agent.killed',
     ])
   })
@@ -70,12 +73,21 @@ describe('the graph of a run', () => {
   it('leads to every end through settling, with an outcome (M5)', () => {
     for (const { from, to, event } of edges) {
       if (isDone(to) && !isDone(from)) {
-        expect(['draining', 'stopping']).toContain(phaseOf(from))
+        expect(SETTLING).toContain(phaseOf(from))
         expect(event.type).toBe('agent.ended')
       }
-      expect(to.context.outcome !== undefined).toBe(
-        ['draining', 'stopping'].includes(phaseOf(to)) || isDone(to),
-      )
+      expect(to.context.outcome !== undefined).toBe(SETTLING.includes(phaseOf(to)) || isDone(to))
+    }
+  })
+
+  it('completes no run with a report whose review is owed (M6)', () => {
+    const ends = edges.filter(({ from, to }) => isDone(to) && !isDone(from))
+    expect(ends.some(({ to }) => to.context.review === 'done')).toBe(true)
+    for (const { from, to } of ends) {
+      const { review, report } = to.context
+      if (review !== 'none' && report !== undefined && phaseOf(to) === 'completed')
+        expect(review).toBe('done')
+      expect(from.context.review).toBe(review)
     }
   })
 
@@ -102,6 +114,7 @@ describe('the graph of a run', () => {
         waiting: { awaitNews: { src: 'awaitNews', input: ids } },
         draining: { drain: { src: 'drain', input: ids } },
         stopping: { stopHooks: { src: 'stopHooks', input: ids } },
+        reviewing: { review: { src: 'review', input: ids } },
         completed: {},
         failed: {},
         killed: {},

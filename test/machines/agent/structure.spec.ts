@@ -25,6 +25,7 @@ const EFFECTS = Object.keys({
   awaitNews: true,
   drain: true,
   stopHooks: true,
+  review: true,
 } satisfies Record<EffectName, true>)
 
 describe('the agent machine', () => {
@@ -32,7 +33,9 @@ describe('the agent machine', () => {
     expect(brokenRules(agentMachine, EFFECTS)).toEqual([])
   })
 
-  it('asks for nothing but the start and stop of its effects, on every step of its graph', () => {
+  it('asks for nothing but the start and stop of its effects, on every step of its graph', {
+    timeout: 120_000,
+  }, () => {
     const steps = shortestRuns().flatMap(({ state }) =>
       eventsIn(state).map((event) => ({ from: state, event })),
     )

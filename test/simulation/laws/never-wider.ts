@@ -1,6 +1,6 @@
 import type { PermissionMode } from '../../../src/definitions/permission-mode.ts'
 import { DEFINITIONS } from '../definitions.ts'
-import type { ShadowLog } from '../shadow-logs.ts'
+import { eventsOf, type ShadowLog } from '../shadow-logs.ts'
 import { READ_ONLY_TOOLS } from '../tools.ts'
 import type { Law } from './law.ts'
 import { lineOf, logOfRequest } from './lookups.ts'
@@ -14,22 +14,32 @@ export const NEVER_WIDER: Law = {
   name: 'never wider',
   text: 'What a child may do is its own rules and the ceiling of every ancestor. Delegating gains no capability.',
   watch: ({ disk, plan }, broken) => {
-    const allowedBy = (log: ShadowLog, tool: string): boolean => {
+    /** Whether a classifier has allowed the call, where one is asked. */
+    const wasAllowed = (log: ShadowLog | undefined, call: string): boolean =>
+      plan.mode === 'auto' &&
+      eventsOf(log, 'call.classified').some(
+        ({ callId, verdict }) => callId === call && verdict.kind === 'allow',
+      )
+    const allowedBy = (log: ShadowLog, tool: string, callId: string): boolean => {
       const birth = log.state.birth
       if (birth === undefined) return false
       const definition = DEFINITIONS.find(({ agentType }) => agentType === birth.plan.agentType)
       if (definition?.tools !== undefined && !definition.tools.includes(tool)) return false
       if (definition?.disallowedTools?.includes(tool) === true) return false
-      return READ_ONLY_TOOLS.includes(tool) || LETS_CHANGE.includes(birth.plan.mode.value)
+      const lets = LETS_CHANGE.includes(birth.plan.mode.value) || wasAllowed(log, callId)
+      return READ_ONLY_TOOLS.includes(tool) || lets
     }
     return {
-      onBody: ({ agentId, tool }) => {
+      onBody: ({ agentId, tool, callId }) => {
         const line = lineOf(disk.logs, agentId)
         const [own, ...above] = line
-        if (own === undefined || !allowedBy(own, tool)) broken(`${agentId} runs ${tool}, which it may not`)
+        if (own === undefined || !allowedBy(own, tool, callId))
+          broken(`${agentId} runs ${tool}, which it may not`)
         const denying = above.find(
           (log) =>
-            !READ_ONLY_TOOLS.includes(tool) && log.state.birth?.plan.mode.value !== 'bypassPermissions',
+            !READ_ONLY_TOOLS.includes(tool) &&
+            !wasAllowed(own, callId) &&
+            log.state.birth?.plan.mode.value !== 'bypassPermissions',
         )
         if (denying !== undefined)
           broken(`${agentId} runs ${tool}, which its ancestor ${denying.agentId} may not`)

@@ -26,7 +26,10 @@ export const NOTHING_LEFT_BEHIND: Law = {
     return {
       onFact: ({ agentId, event }) => {
         if (event.type !== 'agent.ended') return
-        const scope = (live(agentId)?.scope.running ?? []).filter((label) => label !== 'drain')
+        // One of the two is telling the end.
+        const scope = (live(agentId)?.scope.running ?? []).filter(
+          (label) => label !== 'drain' && label !== 'review',
+        )
         if (scope.length > 0) broken(`${agentId} has ended and ${scope.join()} still runs`)
         const running = processesOf(agentId)
         if (running.length > 0) broken(`${agentId} has ended and the process ${running.join()} still runs`)

@@ -25,6 +25,10 @@ export const ONCE: Law = {
           broken(`${tool} ${key} runs again with another intent`)
       },
       onDurable: (log, { event }) => {
+        if (event.type === 'call.classified') {
+          const judged = eventsOf(log, 'call.classified').filter(({ callId }) => callId === event.callId)
+          if (judged.length > 1) broken(`call ${event.callId} of ${log.agentId} is judged again`)
+        }
         if (event.type !== 'call.ended' || event.outcome !== 'ok' || event.delivered !== undefined) return
         const bodies = tools.bodies.filter(
           ({ agentId, callId }) => agentId === log.agentId && callId === event.callId,

@@ -19,6 +19,11 @@ export const TOLD_ONCE: Law = {
         ({ delivered }) => delivered !== undefined && delivered.agentId === agentId && delivered.run === run,
       )
       if (told.length > 1) broken(`${log.agentId} is told ${told.length} times of ${agentId} run ${run}`)
+      const verdict = eventsOf(disk.logs.of(agentId), 'review.ended').at(-1)?.verdict.kind
+      const meant = verdict === 'flag' || verdict === 'block' ? 1 : 0
+      const warnings = [...JSON.stringify(event.result).matchAll(/SECURITY WARNING/g)].length
+      if (warnings !== meant)
+        broken(`the report of ${agentId} has ${warnings} warnings, and its review came to ${verdict}`)
     },
     onEnd: () => {
       for (const child of disk.logs.all) {

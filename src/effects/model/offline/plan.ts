@@ -7,6 +7,7 @@
  * P4 Only lines that a result has shown are cited.
  */
 import type { ModelRequest } from '../model.ts'
+import { allowForced } from '../scripted-reply.ts'
 import { ANGLES } from './angle.ts'
 import { answer } from './answer.ts'
 import type { Episode } from './conversation.ts'
@@ -23,6 +24,7 @@ import type { TellingWord } from './words.ts'
 
 /** The next step for a request. */
 export function nextStep(request: ModelRequest): Step {
+  if (request.toolChoice !== undefined) return { text: '', calls: allowForced(request).calls ?? [] }
   const offered: ReadonlySet<string> = new Set(request.tools.map((tool) => tool.name))
   const episodes = readEpisodes(request.messages)
   if (request.source === 'summary') return say(progress(episodes))

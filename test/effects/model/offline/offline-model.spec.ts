@@ -49,6 +49,24 @@ describe('the offline model', () => {
     expect(reply.model).toBe('offline')
   })
 
+  it('calls the tool that a request forces, and allows: it judges nothing', async () => {
+    const { content, stop_reason } = await replyTo({
+      ...ASK,
+      toolChoice: { name: 'verdict' },
+      source: 'classifier',
+    })
+    expect([content, stop_reason]).toEqual([
+      [
+        expect.objectContaining({
+          type: 'tool_use',
+          name: 'verdict',
+          input: expect.objectContaining({ verdict: 'allow' }),
+        }),
+      ],
+      'tool_use',
+    ])
+  })
+
   it('does nothing before it is subscribed to, and stops when nobody listens any more', async () => {
     const stream = createOfflineModel().stream(HELLO, live())
     expect(await firstValueFrom(stream.pipe(take(3), toArray()))).toHaveLength(3)
