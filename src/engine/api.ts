@@ -124,8 +124,10 @@ export interface ApprovalRequest {
   readonly input: unknown
   /** Why it was not simply allowed. */
   readonly reason: string
-  /** The rule that `always` would grant; undefined where none fits. */
-  readonly suggestion: string | undefined
+  /** The rules that `always` would grant, together; none where no rule would allow it. */
+  readonly suggestions: readonly string[]
+  /** For whom they would hold: the whole session, or, of an agent in the background, that agent alone. */
+  readonly grantScope: 'session' | 'agent'
 }
 
 /** The one answer to it. */
@@ -134,7 +136,7 @@ export type ApprovalAnswer =
       readonly decision: 'allow'
       /** Runs it with this input instead. */
       readonly input?: unknown
-      /** Calls like it need no approval from now on, in the whole session. */
+      /** Grants the suggested rules, all of them: calls like it need no approval from now on. */
       readonly always?: boolean
     }
   | {

@@ -13,6 +13,7 @@ import type { ApprovalAnswer, ApprovalRequest } from './api.ts'
 import type { EngineCore } from './core.ts'
 import { Suspended } from './effects/suspended.ts'
 import { EngineError, messageOf } from './errors.ts'
+import { grant, grantScopeOf } from './grants.ts'
 
 type Answered = AgentEventOf<'approval.answered'>
 
@@ -73,8 +74,8 @@ export interface Question {
   readonly toolUseId: string
   readonly input: unknown
   readonly reason: string
-  /** The narrowest rule that would allow it. */
-  readonly suggestion: string | undefined
+  /** The narrowest rules that together would allow it; none where no rule would. */
+  readonly suggestions: readonly string[]
 }
 
 /**
@@ -100,6 +101,7 @@ export async function approvalFor(
     agentId: agent.id,
     agentType: agent.birth.plan.agentType,
     ...question,
+    grantScope: grantScopeOf(agent),
   }
   const waiting = core.approvals.wait(request, signal)
   core.emit({ kind: 'approval', request })
@@ -114,8 +116,7 @@ export async function approvalFor(
     ...(answer.decision === 'allow' && answer.input !== undefined && { input: answer.input }),
   }
   await take(agent, answered)
-  if (answer.decision === 'allow' && answer.always === true && question.suggestion !== undefined)
-    await agent.session.grant(question.suggestion, by)
+  if (answer.decision === 'allow' && answer.always === true) await grant(agent, question.suggestions, by)
   return answered
 }
 

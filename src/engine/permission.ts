@@ -3,7 +3,7 @@ import { homedir } from 'node:os'
 import { relative, resolve, sep } from 'node:path'
 import type { Ceiling, PermissionPolicy, PermissionRequest } from '../definitions/permissions/decide.ts'
 import { ceilingOf, decide } from '../definitions/permissions/decide.ts'
-import { refusalMessage, suggestRule } from '../definitions/permissions/refusal-message.ts'
+import { refusalMessage, suggestRules } from '../definitions/permissions/refusal-message.ts'
 import type { PermissionRule } from '../definitions/permissions/rule.ts'
 import { specifierKind } from '../definitions/permissions/rule.ts'
 import { readShell } from '../definitions/permissions/shell/read-shell.ts'
@@ -13,6 +13,7 @@ import { isInside, placePath } from '../effects/tools/confinement.ts'
 import type { Tool } from '../effects/tools/tool.ts'
 import type { Agent } from './agent.ts'
 import type { EngineCore } from './core.ts'
+import { allowRulesOf } from './grants.ts'
 import { ROOT_TYPE } from './root.ts'
 import { outsideWorktree } from './worktree/stay-inside.ts'
 
@@ -30,8 +31,8 @@ export type Permission =
       readonly reason: string
       /** An ask rule wants it, which no hook can answer. */
       readonly isByRule: boolean
-      /** The narrowest rule that would allow it. */
-      readonly suggestion: string | undefined
+      /** The narrowest rules that together would allow it. None where an ask rule wants it: it would ask again. */
+      readonly suggestions: readonly string[]
       /** For the model, when nobody can be asked. */
       readonly refusal: string
     }
@@ -67,7 +68,7 @@ export async function permissionFor(
     ...found,
     isByRule: decision.rule !== undefined,
     reason: decision.reason,
-    suggestion: suggestRule(request),
+    suggestions: decision.rule === undefined ? suggestRules(request) : [],
     refusal,
   }
 }
@@ -161,7 +162,7 @@ export function readGuard(core: EngineCore, agent: Agent): ((path: string) => bo
 /** Own mode and rules, what its definition says, and the ceiling of every ancestor, read live along the chain. */
 function policyOf(core: EngineCore, agent: Agent): PermissionPolicy {
   const { deny, ask } = core.rules
-  const allow = agent.session.allowRules
+  const allow = allowRulesOf(agent)
   const { only, deny: ownDeny } = agent.pool
   const ceilings: Ceiling[] = []
   for (let above = agent.parent; above !== undefined; above = above.parent) {

@@ -145,15 +145,15 @@ async function approvedInput(
   const asked = await permissionHooks(core, call, tool)
   if (asked?.decision === 'allow') return { input, judged }
   if (asked?.decision === 'deny') return { refused: `${tool.name} was refused by a hook (${asked.why}).` }
-  const { reason, suggestion, refusal } =
+  const { reason, suggestions, refusal } =
     permission.kind === 'ask'
       ? permission
       : {
           reason: `a hook asks for approval (${reasonsOf(decision?.reasons ?? [])})`,
-          suggestion: undefined,
+          suggestions: [],
           refusal: `${tool.name} was refused: a hook asks for approval (${reasonsOf(decision?.reasons ?? [])}), and nobody can be asked here.`,
         }
-  const question = { toolName: tool.name, toolUseId: block.id, input: block.input, reason, suggestion }
+  const question = { toolName: tool.name, toolUseId: block.id, input, reason, suggestions }
   const answer = await approvalFor(core, agent, callId, question, signal)
   if (answer === undefined) return { refused: refusal }
   if (answer.decision === 'deny') {

@@ -11,7 +11,6 @@ import {
 import { isNarrower, modeDiagnostic, resolveChildMode } from '../../../src/definitions/permissions/modes.ts'
 import {
   refusalMessage,
-  suggestRule,
   suggestRules,
 } from '../../../src/definitions/permissions/refusal-message.ts'
 import { CWD, request, rules } from './rules-for-tests.ts'
@@ -428,7 +427,7 @@ describe('the message of a refusal', () => {
       'Bash(git ls-files:*)',
       'Bash(wc -l:*)',
     ])
-    expect(suggestRule(request('Bash', 'a; b'))).toBeUndefined()
+    expect(suggestRules(request('Bash', 'a; b'))).toEqual(['Bash(a)', 'Bash(b)'])
   })
 
   it.each([
@@ -452,8 +451,8 @@ describe('the message of a refusal', () => {
   })
 
   it('suggests an exact command where the second word is no subcommand', () => {
-    expect(suggestRule(request('Bash', 'rm -rf build'))).toBe('Bash(rm -rf build)')
-    expect(suggestRule(request('Bash', 'echo ":)"'))).toBeUndefined()
+    expect(suggestRules(request('Bash', 'rm -rf build'))).toEqual(['Bash(rm -rf build)'])
+    expect(suggestRules(request('Bash', 'echo ":)"'))).toEqual([])
   })
 
   it('says what refused, and suggests nothing, when it was a deny rule or plan', () => {
