@@ -331,6 +331,7 @@ async function engineOptions(args: RunArguments, choice: ModelChoice, host: Host
       deny: args.disallowedTools,
       ...(mayAsk(args, host) && { wait: true }),
     },
+    ...(mayAsk(args, host) && { questions: { wait: true } }),
     ...(args.systemPrompt !== undefined && { systemPrompt: args.systemPrompt }),
     ...(args.appendSystemPrompt !== undefined && { appendSystemPrompt: args.appendSystemPrompt }),
   }

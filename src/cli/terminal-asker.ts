@@ -9,17 +9,19 @@
  */
 
 import type { Clock } from '../effects/clock.ts'
-import type { ApprovalAnswer, ApprovalRequest, Engine, EngineEvent } from '../engine/api.ts'
+import type { ApprovalAnswer, ApprovalRequest, Engine, EngineEvent, QuestionRequest } from '../engine/api.ts'
 import { EngineError } from '../engine/errors.ts'
-import { meaningOf, shownAtFirst, whatIsAsked } from './approval-texts.ts'
+import { askApproval } from './ask-approval.ts'
+import { askQuestion } from './ask-question.ts'
 import type { Colours } from './colours.ts'
-import { oneLine, spelledOut } from './format.ts'
+import { createDialogue } from './dialogue.ts'
+import { oneLine } from './format.ts'
 import type { Host, Output } from './host.ts'
 import type { Progress } from './progress.ts'
 import { createTypedLines } from './typed-lines.ts'
 
 export interface TerminalAskerOptions {
-  readonly engine: Pick<Engine, 'approvals' | 'answer' | 'agents'>
+  readonly engine: Pick<Engine, 'approvals' | 'answer' | 'questions' | 'answerQuestion' | 'agents'>
   readonly stdin: Host['stdin']
   readonly output: Output
   readonly clock: Clock
@@ -41,93 +43,87 @@ const GONE: ApprovalAnswer = {
   message: 'the person is gone: the input of the terminal has ended',
 }
 
+/** One thing that waits for the person. */
+interface Matter {
+  isWaiting(): boolean
+  /** Settles it without asking, where that can be. */
+  settle(): boolean
+  /** Asks, and gives the answer to the engine. False when the input has ended. */
+  ask(signal: AbortSignal): Promise<boolean>
+  /** Nobody can be asked any more (A3). */
+  giveUp(): void
+}
+
 /** Asks on `output`, listens on `stdin`. */
 export function createTerminalAsker(options: TerminalAskerOptions): TerminalAsker {
   const { engine, output, colours, progress } = options
-  const lines = createTypedLines(options.stdin, options.clock)
-  const queue: ApprovalRequest[] = []
+  const dialogue = createDialogue(output, createTypedLines(options.stdin, options.clock), colours)
+  const queue: Matter[] = []
   const granted = new Set<string>()
-  let asking: { readonly request: ApprovalRequest; readonly withdraw: AbortController } | undefined
+  let asking: { readonly matter: Matter; readonly withdraw: AbortController } | undefined
   let isWorking = false
   let isStopped = false
   let isGone = false
 
-  const isWaiting = ({ approvalId }: ApprovalRequest): boolean =>
-    engine.approvals.some((request) => request.approvalId === approvalId)
-
-  const write = (text: string): void => output.write(text)
-
-  const answer = (request: ApprovalRequest, given: ApprovalAnswer): void => {
-    try {
-      engine.answer(request.approvalId, given, BY)
-    } catch (error) {
-      // It was answered elsewhere, or its agent has ended, just now (A2).
-      if (!EngineError.is(error)) throw error
-    }
-    if (given.decision === 'allow' && given.always === true)
-      for (const rule of request.suggestions) granted.add(keyOf(request, rule))
+  const nameOf = ({ agentId, agentType }: ApprovalRequest | QuestionRequest): string => {
+    const agent = engine.agents.find((each) => each.agentId === agentId)
+    if (agent === undefined || agent.parentAgentId === undefined) return oneLine(agentType, 40)
+    return `${oneLine(agentType, 40)} (${oneLine(agent.description, 60)})`
   }
 
-  /** One question, from its first line to its answer. Rejects when it is taken back. */
-  const ask = async (request: ApprovalRequest, signal: AbortSignal): Promise<ApprovalAnswer> => {
-    const all = whatIsAsked(request)
-    const first = shownAtFirst(all)
-    const show = (shown: readonly string[]): void =>
-      write(shown.map((line) => `  ${colours.dim('│')} ${line}\n`).join(''))
-    await lines.hush(signal)
-    write(
-      `${colours.yellow('?')} ${colours.bold(nameOf(engine, request))} wants to use ${colours.bold(oneLine(request.toolName, 60))}\n`,
-    )
-    show(first.lines)
-    write(colours.dim(`  because ${oneLine(request.reason, 400)}\n`))
-    let isCut = first.isCut
-    for (;;) {
-      await lines.hush(signal)
-      write(`${choicesFor(request, isCut)}\n> `)
-      const line = await lines.next(signal)
-      if (line === undefined) {
-        write('\n')
-        isGone = true
-        return GONE
-      }
-      const meant = meaningOf(line, request)
-      switch (meant.kind) {
-        case 'answer':
-          return meant.answer
-        case 'no': {
-          write('  what should it know, or do instead? (Enter: nothing)\n> ')
-          const message = (await lines.next(signal))?.trim() ?? ''
-          return { decision: 'deny', ...(message !== '' && { message }) }
-        }
-        case 'show-all':
-          show(all)
-          isCut = false
-          break
-        case 'unclear':
-          write(colours.dim('  that is none of the answers\n'))
-      }
+  const approval = (request: ApprovalRequest): Matter => {
+    const give = (answer: ApprovalAnswer): void => {
+      unlessSettled(() => engine.answer(request.approvalId, answer, BY))
+      if (answer.decision === 'allow' && answer.always === true)
+        for (const rule of request.suggestions) granted.add(keyOf(request, rule))
+    }
+    return {
+      isWaiting: () => engine.approvals.some(({ approvalId }) => approvalId === request.approvalId),
+      settle() {
+        const isGranted = isCovered(request, granted)
+        if (isGranted) give({ decision: 'allow' })
+        return isGranted
+      },
+      async ask(signal) {
+        const answer = await askApproval(dialogue, request, nameOf(request), signal)
+        give(answer ?? GONE)
+        return answer !== undefined
+      },
+      giveUp: () => give(GONE),
+    }
+  }
+
+  const question = (request: QuestionRequest): Matter => {
+    const id = request.questionId
+    const putAway = (): void => unlessSettled(() => engine.answerQuestion(id, { kind: 'none' }, BY))
+    return {
+      isWaiting: () => engine.questions.some(({ questionId }) => questionId === id),
+      settle: () => false,
+      async ask(signal) {
+        const answer = await askQuestion(dialogue, request, nameOf(request), signal)
+        if (answer === undefined) putAway()
+        else unlessSettled(() => engine.answerQuestion(id, answer, BY))
+        return answer !== undefined
+      },
+      giveUp: putAway,
     }
   }
 
   const work = async (): Promise<void> => {
     for (let next = queue.shift(); next !== undefined && !isStopped; next = queue.shift()) {
-      if (!isWaiting(next)) continue
+      if (!next.isWaiting() || next.settle()) continue
       if (isGone) {
-        answer(next, GONE)
-        continue
-      }
-      if (isGranted(next, granted)) {
-        answer(next, { decision: 'allow' })
+        next.giveUp()
         continue
       }
       const withdraw = new AbortController()
-      asking = { request: next, withdraw }
+      asking = { matter: next, withdraw }
       progress.pause()
       try {
-        answer(next, await ask(next, withdraw.signal))
+        isGone = !(await next.ask(withdraw.signal))
       } catch (error) {
         if (!withdraw.signal.aborted) throw error
-        write(isStopped ? '\n' : `\n${colours.dim('  (this is not needed any more)')}\n`)
+        output.write(isStopped ? '\n' : `\n${colours.dim('  (this is not needed any more)')}\n`)
       } finally {
         asking = undefined
         progress.go()
@@ -137,7 +133,8 @@ export function createTerminalAsker(options: TerminalAskerOptions): TerminalAske
     isWorking = false
   }
 
-  const start = (): void => {
+  const put = (matter: Matter): void => {
+    queue.push(matter)
     if (isWorking) return
     isWorking = true
     void work()
@@ -146,12 +143,9 @@ export function createTerminalAsker(options: TerminalAskerOptions): TerminalAske
   return {
     event(event) {
       if (isStopped) return
-      if (event.kind === 'approval') {
-        queue.push(event.request)
-        start()
-      } else if (event.kind === 'fact' && asking !== undefined && !isWaiting(asking.request)) {
-        asking.withdraw.abort()
-      }
+      if (event.kind === 'approval') put(approval(event.request))
+      else if (event.kind === 'question') put(question(event.request))
+      else if (event.kind === 'fact' && asking?.matter.isWaiting() === false) asking.withdraw.abort()
     },
     stop() {
       if (isStopped) return
@@ -162,32 +156,24 @@ export function createTerminalAsker(options: TerminalAskerOptions): TerminalAske
   }
 }
 
+/** It was answered elsewhere, or its agent has ended, just now (A2). */
+function unlessSettled(give: () => void): void {
+  try {
+    give()
+  } catch (error) {
+    if (!EngineError.is(error)) throw error
+  }
+}
+
 /** Rules of an agent in the background are that agent's. */
 const keyOf = ({ grantScope, agentId }: ApprovalRequest, rule: string): string =>
   `${grantScope === 'agent' ? agentId : ''} ${rule}`
 
-function isGranted(request: ApprovalRequest, granted: ReadonlySet<string>): boolean {
+/** Whether what «always» granted covers the call (A5). */
+function isCovered(request: ApprovalRequest, granted: ReadonlySet<string>): boolean {
   const { suggestions } = request
   return (
     suggestions.length > 0 &&
     suggestions.every((rule) => granted.has(keyOf(request, rule)) || granted.has(` ${rule}`))
   )
-}
-
-/** `main`, or the type of a child and what it is there for. */
-function nameOf(engine: Pick<Engine, 'agents'>, { agentId, agentType }: ApprovalRequest): string {
-  const agent = engine.agents.find((each) => each.agentId === agentId)
-  if (agent === undefined || agent.parentAgentId === undefined) return oneLine(agentType, 40)
-  return `${oneLine(agentType, 40)} (${oneLine(agent.description, 60)})`
-}
-
-function choicesFor({ suggestions, grantScope }: ApprovalRequest, isCut: boolean): string {
-  const rules = suggestions.map((rule) => spelledOut(rule).replaceAll('\n', '\\n')).join(', ')
-  const whom = grantScope === 'agent' ? 'for this agent' : 'for this session'
-  return [
-    '  y yes',
-    ...(suggestions.length === 0 ? [] : [`a always, ${whom}: ${rules}`]),
-    'n no (or: n and why)',
-    ...(isCut ? ['v view all of it'] : []),
-  ].join(' · ')
 }

@@ -14,55 +14,20 @@ import type { EngineCore } from './core.ts'
 import { Suspended } from './effects/suspended.ts'
 import { EngineError, messageOf } from './errors.ts'
 import { grant, grantScopeOf } from './grants.ts'
+import type { WaitingAnswers } from './waiting-answers.ts'
 
 type Answered = AgentEventOf<'approval.answered'>
 
-interface Waiting {
-  readonly request: ApprovalRequest
-  readonly answer: (answer: ApprovalAnswer, by: string) => void
-}
-
 /** The approvals of an engine that wait for an answer. */
-export class Approvals {
-  readonly #waiting = new Map<string, Waiting>()
+export type Approvals = WaitingAnswers<ApprovalRequest, ApprovalAnswer>
 
-  get requests(): readonly ApprovalRequest[] {
-    return [...this.#waiting.values()].map(({ request }) => request)
-  }
-
-  /** Gives the one answer. Throws an `EngineError` (`no-such-approval`) when nobody waits for it. */
-  answer(approvalId: string, answer: ApprovalAnswer, by: string): void {
-    const waiting = this.#waiting.get(approvalId)
-    if (waiting === undefined)
-      throw new EngineError(
-        'no-such-approval',
-        `no call waits for the approval ${approvalId}: it was answered before, or its agent has ended`,
-      )
-    this.#waiting.delete(approvalId)
-    waiting.answer(answer, by)
-  }
-
-  /** Waits for an answer. Rejects with the signal's reason. */
-  wait(
-    request: ApprovalRequest,
-    signal: AbortSignal,
-  ): Promise<{ readonly answer: ApprovalAnswer; readonly by: string }> {
-    return new Promise((resolve, reject) => {
-      const onAbort = (): void => {
-        this.#waiting.delete(request.approvalId)
-        reject(signal.reason)
-      }
-      if (signal.aborted) return onAbort()
-      signal.addEventListener('abort', onAbort, { once: true })
-      this.#waiting.set(request.approvalId, {
-        request,
-        answer: (answer, by) => {
-          signal.removeEventListener('abort', onAbort)
-          resolve({ answer, by })
-        },
-      })
-    })
-  }
+/** Gives the one answer. Throws an `EngineError` (`no-such-approval`) when nobody waits for it. */
+export function answerApproval(core: EngineCore, id: string, answer: ApprovalAnswer, by: string): void {
+  if (!core.approvals.answer(id, answer, by))
+    throw new EngineError(
+      'no-such-approval',
+      `no call waits for the approval ${id}: it was answered before, or its agent has ended`,
+    )
 }
 
 /** The name of an approval: that of its call, which is unique for ever. */
@@ -103,7 +68,7 @@ export async function approvalFor(
     ...question,
     grantScope: grantScopeOf(agent),
   }
-  const waiting = core.approvals.wait(request, signal)
+  const waiting = core.approvals.wait(request.approvalId, request, signal)
   core.emit({ kind: 'approval', request })
   if (canUseTool !== undefined) askHost(core, canUseTool, request, signal)
   const { answer, by } = await waiting
@@ -127,13 +92,9 @@ function askHost(
   request: ApprovalRequest,
   signal: AbortSignal,
 ): void {
-  const give = (answer: ApprovalAnswer, by: string): void => {
-    try {
-      core.approvals.answer(request.approvalId, answer, by)
-    } catch {
-      // Somebody was faster, or the agent has ended.
-    }
-  }
+  // Somebody may be faster, or the agent may have ended.
+  const give = (answer: ApprovalAnswer, by: string): void =>
+    void core.approvals.answer(request.approvalId, answer, by)
   const ask = async (): Promise<void> => {
     try {
       const answer = await canUseTool(request, { signal })

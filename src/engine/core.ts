@@ -20,12 +20,19 @@ import type { LockInfo } from '../journal/session-lock.ts'
 import type { Storage } from '../journal/storage.ts'
 import type { AgentId } from '../machines/ids.ts'
 import type { Agent } from './agent.ts'
-import type { EngineEvent, PermissionOptions } from './api.ts'
+import type {
+  EngineEvent,
+  PermissionOptions,
+  QuestionAnswer,
+  QuestionOptions,
+  QuestionRequest,
+} from './api.ts'
 import type { Approvals } from './approvals.ts'
 import type { EngineDiagnosticCode } from './errors.ts'
 import type { EngineHooks } from './hooks/engine-hooks.ts'
 import type { KeepAlive } from './keep-alive.ts'
 import type { RunMachine } from './run-actor.ts'
+import type { WaitingAnswers } from './waiting-answers.ts'
 
 export interface EngineCore {
   readonly storage: Storage
@@ -61,12 +68,15 @@ export interface EngineCore {
     readonly deny: readonly PermissionRule[]
     readonly ask: readonly PermissionRule[]
   }
-  /** Who can be asked about a call that needs approval. */
+  /** Who can be asked about a call that needs approval, and who answers questions. */
   readonly asking: {
     readonly canUseTool: PermissionOptions['canUseTool'] | undefined
     readonly mayWait: boolean
+    readonly answerQuestion: QuestionOptions['answer'] | undefined
+    readonly questionsWait: boolean
   }
   readonly approvals: Approvals
+  readonly questions: WaitingAnswers<QuestionRequest, QuestionAnswer>
   readonly hooks: EngineHooks
   /** Absolute, symlinks resolved. */
   readonly cwd: string

@@ -49,12 +49,14 @@ import type {
   Engine,
   EngineEvent,
   EngineOptions,
+  QuestionAnswer,
+  QuestionRequest,
   ResumeOptions,
   Run,
   RunOptions,
   SpawnInput,
 } from './api.ts'
-import { Approvals } from './approvals.ts'
+import { answerApproval } from './approvals.ts'
 import { branchBirth, GO_ON_FROM_HERE, shareForBranch } from './branch.ts'
 import type { EngineCore } from './core.ts'
 import { effectLogic } from './effect-logic.ts'
@@ -70,11 +72,13 @@ import { EngineHooks } from './hooks/engine-hooks.ts'
 import { createInspection } from './inspection.ts'
 import { createKeepAlive } from './keep-alive.ts'
 import { openSession, sessionExists } from './open-session.ts'
+import { answerQuestion } from './questions.ts'
 import { hostBirth, rootBirth } from './root.ts'
 import type { RunMachine } from './run-actor.ts'
 import { createRun } from './run-handle.ts'
 import type { Session } from './session.ts'
 import { viewOf } from './view.ts'
+import { WaitingAnswers } from './waiting-answers.ts'
 import { lazyWorktrees } from './worktree/lazy-worktrees.ts'
 import { WORKTREE_TOOLS } from './worktree/worktree-tools.ts'
 
@@ -130,7 +134,15 @@ class LocalEngine implements Engine {
   }
 
   answer(approvalId: string, answer: ApprovalAnswer, by = 'host'): void {
-    this.#core.approvals.answer(approvalId, answer, by)
+    answerApproval(this.#core, approvalId, answer, by)
+  }
+
+  get questions(): readonly QuestionRequest[] {
+    return this.#core.questions.requests
+  }
+
+  answerQuestion(questionId: string, answer: QuestionAnswer, by = 'host'): void {
+    answerQuestion(this.#core, questionId, answer, by)
   }
 
   get agents(): readonly AgentView[] {
@@ -329,8 +341,11 @@ function createCore(options: EngineOptions, emit: (event: EngineEvent) => void):
     asking: {
       canUseTool: options.permissions?.canUseTool,
       mayWait: options.permissions?.wait === true,
+      answerQuestion: options.questions?.answer,
+      questionsWait: options.questions?.wait === true,
     },
-    approvals: new Approvals(),
+    approvals: new WaitingAnswers(),
+    questions: new WaitingAnswers(),
     get hooks() {
       return hooks
     },
@@ -381,10 +396,6 @@ function outputFilesOf(
   })
 }
 
-/** The standard tools without those that speak to a person: there is no way yet to answer them. */
-const offeredTools = (): readonly Tool[] =>
-  standardTools().filter(({ name }) => name !== 'ExitPlanMode' && name !== 'AskUserQuestion')
-
 /** The tools that speak of other agents. */
 const AGENT_TOOLS: readonly Tool[] = [
   taskOutputTool,
@@ -399,7 +410,7 @@ function toolsOf({ tools, project, features: asked, cwd }: EngineOptions): reado
   const { features } = readFeatures(process.env, asked)
   const hasWorktrees = features.worktree && commonDirOf(cwd ?? process.cwd()) !== undefined
   return [
-    ...(tools ?? [...offeredTools(), ...(hasWorktrees ? WORKTREE_TOOLS : [])]),
+    ...(tools ?? [...standardTools(), ...(hasWorktrees ? WORKTREE_TOOLS : [])]),
     ...(features.background ? AGENT_TOOLS : []),
     ...(project === undefined ? [] : [skillTool(() => project.skills)]),
     delegationTool(agentToolMoment(features)),

@@ -14,6 +14,7 @@ import type { Tool } from '../effects/tools/tool.ts'
 import type { Agent } from './agent.ts'
 import type { EngineCore } from './core.ts'
 import { allowRulesOf } from './grants.ts'
+import { modeOfSession } from './mode.ts'
 import { ROOT_TYPE } from './root.ts'
 import { outsideWorktree } from './worktree/stay-inside.ts'
 
@@ -169,7 +170,7 @@ function policyOf(core: EngineCore, agent: Agent): PermissionPolicy {
     ceilings.push(ceilingOf(above.id, { allow, deny, ask, mode: above.mode, ceilings: [] }, above.cwd))
   }
   // What the person or host says now holds for every agent, whatever mode its log gives it.
-  ceilings.push(ceilingOf('this engine', { allow, deny: [], mode: core.root.mode, ceilings: [] }))
+  ceilings.push(ceilingOf('this engine', { allow, deny: [], mode: modeOfSession(core, agent), ceilings: [] }))
   if (isStranger(agent)) ceilings.push(ceilingOf('a definition that is gone', STRANGER))
   return {
     allow,

@@ -4,11 +4,15 @@ import picocolors from 'picocolors'
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { meaningOf, shownAtFirst, whatIsAsked } from '../../src/cli/approval-texts.ts'
+import { answerIn } from '../../src/cli/ask-question.ts'
 import { createTerminalAsker } from '../../src/cli/terminal-asker.ts'
+import type { PermissionMode } from '../../src/definitions/permission-mode.ts'
 import type { Clock } from '../../src/effects/clock.ts'
 import type { ModelRequest } from '../../src/effects/model/model.ts'
 import type { ScriptedReply } from '../../src/effects/model/scripted-reply.ts'
 import { callMany, say } from '../../src/effects/model/scripted-reply.ts'
+import { askUserQuestionTool } from '../../src/effects/tools/ask-user-question.ts'
+import { exitPlanModeTool } from '../../src/effects/tools/exit-plan-mode.ts'
 import type { Tool } from '../../src/effects/tools/tool.ts'
 import { testEngine } from '../helpers/engine.ts'
 import { createFakeTerminal } from './support/terminal.ts'
@@ -33,7 +37,7 @@ const turnOf = ({ messages }: ModelRequest): number =>
   messages.filter(({ role }) => role === 'assistant').length
 const run = (command: string) => ({ name: 'Bash', input: { command } })
 
-function atTerminal(script: (request: ModelRequest) => ScriptedReply) {
+function atTerminal(script: (request: ModelRequest) => ScriptedReply, mode: PermissionMode = 'default') {
   const done: string[] = []
   const shell: Tool<{ command: string }> = {
     name: 'Bash',
@@ -48,7 +52,11 @@ function atTerminal(script: (request: ModelRequest) => ScriptedReply) {
       return { content: 'ok' }
     },
   }
-  const tested = testEngine(script, { tools: [shell], permissions: { mode: 'default', wait: true } })
+  const tested = testEngine(script, {
+    tools: [shell, exitPlanModeTool, askUserQuestionTool],
+    permissions: { mode, wait: true },
+    questions: { wait: true },
+  })
   const terminal = createFakeTerminal()
   const pauses: string[] = []
   const asker = createTerminalAsker({
@@ -188,6 +196,78 @@ describe('the person at the terminal', () => {
     await engine.close()
     expect(facts.map(({ event }) => event.type)).not.toContain('approval.answered')
     expect(terminal.shown.endsWith('\n')).toBe(true)
+  })
+})
+
+describe('a question of the main agent', () => {
+  const option = (label: string) => ({ label, description: `about ${label}` })
+  const asks = callMany([
+    {
+      name: 'AskUserQuestion',
+      input: {
+        questions: [
+          { question: 'Which?', header: 'One', options: [option('A'), option('B')] },
+          { question: 'What else?', header: 'Two', options: [option('C'), option('D')], multiSelect: true },
+        ],
+      },
+    },
+  ])
+  const resultsOf = (facts: ReturnType<typeof atTerminal>['facts']) =>
+    JSON.stringify(facts.map(({ event }) => event.type === 'call.ended' && event.result))
+
+  it('is put with its choices, one after the other', async () => {
+    const { engine, terminal, facts } = atTerminal((request) => (turnOf(request) === 0 ? asks : say('done')))
+    const running = engine.run('go')
+    await terminal.until('> ')
+    expect(terminal.shown).toContain('? main asks\n  │ Which?\n  1 A — about A\n  2 B — about B\n')
+    terminal.type('2\n')
+    await terminal.until('> ', 2)
+    terminal.type('1, 2\n')
+    await running.result
+    await engine.close()
+    expect(resultsOf(facts)).toContain('Which?\\n→ B\\n\\nWhat else?\\n→ C, D')
+  })
+
+  it('is put away with nothing but Enter', async () => {
+    const { engine, terminal, facts } = atTerminal((request) => (turnOf(request) === 0 ? asks : say('done')))
+    const running = engine.run('go')
+    await terminal.until('> ')
+    terminal.type('\n')
+    await terminal.until('> ', 2)
+    terminal.type('\n')
+    await running.result
+    await engine.close()
+    expect(resultsOf(facts)).toContain('without an answer')
+  })
+
+  it.each([
+    ['y', 'default'],
+    ['e', 'acceptEdits'],
+    ['n smaller steps', undefined],
+  ])('that is a plan is decided with %j', async (typed, mode) => {
+    const shows = callMany([{ name: 'ExitPlanMode', input: { plan: '1. Write\n2. Test' } }])
+    const script = (request: ModelRequest) => (turnOf(request) === 0 ? shows : say('done'))
+    const { engine, terminal, facts } = atTerminal(script, 'plan')
+    const running = engine.run('go')
+    await terminal.until('> ')
+    expect(terminal.shown).toContain('? main shows its plan\n  │ 1. Write\n  │ 2. Test\n')
+    terminal.type(`${typed}\n`)
+    await running.result
+    await engine.close()
+    const changed = facts.flatMap(({ event }) => (event.type === 'mode.changed' ? [event.mode] : []))
+    expect(changed).toEqual(mode === undefined ? [] : [mode])
+    if (mode === undefined) expect(resultsOf(facts)).toContain('smaller steps')
+  })
+
+  it.each<[string, boolean, string | string[] | undefined]>([
+    ['1', false, 'A'],
+    ['3', false, '3'],
+    ['none of them', false, 'none of them'],
+    ['2,1,2', true, ['B', 'A']],
+    ['1 and 2', true, '1 and 2'],
+    ['  ', true, undefined],
+  ])('is answered by %j (several: %s) with %j', (line, multiSelect, answer) => {
+    expect(answerIn(line, { options: [option('A'), option('B')], multiSelect })).toEqual(answer)
   })
 })
 

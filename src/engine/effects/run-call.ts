@@ -26,6 +26,7 @@ import { reasonsOf } from '../hooks/engine-hooks.ts'
 import type { BeforeCall } from '../hooks/tool-hooks.ts'
 import { afterCall, beforeCall, permissionHooks } from '../hooks/tool-hooks.ts'
 import { fetchGuard, judgedPathOf, permissionFor, readGuard } from '../permission.ts'
+import { askPort } from '../questions.ts'
 import { isWorktreeTool, runWorktreeTool } from '../worktree/worktree-tools.ts'
 import { checkedOutput } from './checked-output.ts'
 import { delegate } from './delegate.ts'
@@ -220,6 +221,7 @@ function contextOf(
 ): Omit<ToolContext, 'intent'> & { readonly intent: undefined } {
   const { agent, callId, signal, started } = call
   const mayRead = readGuard(core, agent)
+  const ask = askPort(core, agent, callId)
   return {
     agentId: agent.id,
     callId,
@@ -247,6 +249,7 @@ function contextOf(
     notify: (text) => notify(core, agent, text),
     ...(agent.writableRoots.length > 0 && { writableRoots: agent.writableRoots }),
     ...(mayRead !== undefined && { mayRead }),
+    ...(ask !== undefined && { ask }),
     intent: undefined,
     isRepeat: started !== undefined,
   }

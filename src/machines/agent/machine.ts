@@ -261,6 +261,7 @@ export const agentMachine = machineSetup.createMachine({
     'child.released': { actions: 'forgetChild' },
     'agent.diagnosed': {},
     'permission.granted': {},
+    'mode.changed': {},
     'servers.requested': {},
     'server.started': {},
     'hook.started': {},
@@ -368,6 +369,8 @@ export const agentMachine = machineSetup.createMachine({
                 'call.started': { guard: 'isRequestedCall', actions: 'markStarted' },
                 'approval.requested': { guard: 'isRequestedCall' },
                 'approval.answered': { guard: 'isRequestedCall' },
+                'question.asked': { guard: 'isRequestedCall' },
+                'question.answered': { guard: 'isRequestedCall' },
                 'process.started': { guard: 'isOpenCall' },
                 'call.ended': {
                   guard: 'isOpenCall',
