@@ -9,10 +9,7 @@ import {
   type PermissionRequest,
 } from '../../../src/definitions/permissions/decide.ts'
 import { isNarrower, modeDiagnostic, resolveChildMode } from '../../../src/definitions/permissions/modes.ts'
-import {
-  refusalMessage,
-  suggestRules,
-} from '../../../src/definitions/permissions/refusal-message.ts'
+import { refusalMessage, suggestRules } from '../../../src/definitions/permissions/refusal-message.ts'
 import { CWD, request, rules } from './rules-for-tests.ts'
 
 const policyOf = (more: Partial<PermissionPolicy> = {}): PermissionPolicy => ({
