@@ -58,6 +58,10 @@ export interface EngineCore {
   readonly mcpServers: readonly ProjectMcpServer[]
   /** Variables that no command and no server inherits. */
   readonly withheldEnv: readonly string[]
+  /** Variables of settings for commands, hooks and servers, without those that are withheld. */
+  readonly env: Readonly<Record<string, string>>
+  /** Folders besides their working directories that agents work in: absolute, links resolved. */
+  readonly directories: readonly string[]
   readonly openMcpLink: OpenLink | undefined
   readonly root: RootOptions
   readonly limits: Limits

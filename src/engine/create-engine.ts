@@ -328,6 +328,10 @@ function createCore(options: EngineOptions, emit: (event: EngineEvent) => void):
         ? (project?.mcpServers ?? [])
         : Object.entries(options.mcpServers).map(([name, config]) => ({ name, config, from: 'the host' })),
     withheldEnv,
+    env: Object.fromEntries(
+      Object.entries(project?.env ?? {}).filter(([name]) => !withheldEnv.includes(name)),
+    ),
+    directories: project?.directories ?? [],
     openMcpLink: undefined,
     root: {
       modelId: options.modelId ?? 'sonnet',

@@ -45,7 +45,7 @@ export async function permissionFor(
   tool: Tool,
   input: unknown,
 ): Promise<Permission> {
-  const request = await requestOf(agent, tool, input)
+  const request = await requestOf(core, agent, tool, input)
   if (
     request.writesPath !== undefined &&
     request.resolvedPath !== undefined &&
@@ -75,8 +75,13 @@ export async function permissionFor(
 }
 
 /** Where the path of a call that a person has changed leads. */
-export async function judgedPathOf(agent: Agent, tool: Tool, input: unknown): Promise<string | undefined> {
-  return judgedPath(agent, await requestOf(agent, tool, input))
+export async function judgedPathOf(
+  core: EngineCore,
+  agent: Agent,
+  tool: Tool,
+  input: unknown,
+): Promise<string | undefined> {
+  return judgedPath(agent, await requestOf(core, agent, tool, input))
 }
 
 /** A path that nobody could place stays where it is named: it must not become another one later. */
@@ -88,7 +93,12 @@ function judgedPath(
   return path === undefined ? undefined : (resolvedPath ?? resolve(cwd, path))
 }
 
-async function requestOf(agent: Agent, tool: Tool, input: unknown): Promise<PermissionRequest> {
+async function requestOf(
+  core: EngineCore,
+  agent: Agent,
+  tool: Tool,
+  input: unknown,
+): Promise<PermissionRequest> {
   const { cwd } = agent
   const writesPath = tool.writes?.(input)
   const isPath = writesPath !== undefined || specifierKind(tool.name) === 'path'
@@ -106,8 +116,7 @@ async function requestOf(agent: Agent, tool: Tool, input: unknown): Promise<Perm
     isInsideCwd:
       path === undefined ||
       (place !== undefined &&
-        isInside(cwd, place.real) &&
-        !(writesPath !== undefined && (isProtected(cwd, place.named) || isProtected(cwd, place.real)))),
+        isInWorkingDirectory([cwd, ...core.directories], place, writesPath !== undefined)),
     ...(isInMemory && { isInMemory }),
     ...(subject !== undefined && { subject }),
     ...(specifierKind(tool.name) === 'command' &&
@@ -124,6 +133,16 @@ async function placeOf(cwd: string, path: string): Promise<Place | undefined> {
   } catch {
     return undefined
   }
+}
+
+/** Whether a path lies in one of the directories, and, to be written, is none of those that widen what is allowed. */
+function isInWorkingDirectory(
+  directories: readonly string[],
+  { named, real }: Place,
+  isWritten: boolean,
+): boolean {
+  const [home] = directories.filter((directory) => isInside(directory, real))
+  return home !== undefined && !(isWritten && (isProtected(home, named) || isProtected(home, real)))
 }
 
 /**

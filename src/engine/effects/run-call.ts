@@ -167,7 +167,7 @@ async function approvedInput(
   const changed = tool.inputSchema.safeParse(answer.input)
   if (!changed.success)
     return { refused: `${tool.name} was approved with an input that it does not take, so it was not run.` }
-  return { input: changed.data, judged: await judgedPathOf(agent, tool, changed.data) }
+  return { input: changed.data, judged: await judgedPathOf(core, agent, tool, changed.data) }
 }
 
 /** After a restart: what a call was approved with instead of what the model wrote. */
@@ -222,6 +222,8 @@ function contextOf(
   const { agent, callId, signal, started } = call
   const mayRead = readGuard(core, agent)
   const ask = askPort(core, agent, callId)
+  const hasEnv = Object.keys(core.env).length > 0
+  const writableRoots = [...agent.writableRoots, ...core.directories]
   return {
     agentId: agent.id,
     callId,
@@ -235,6 +237,7 @@ function contextOf(
       run: (request) =>
         core.processes.run({
           ...request,
+          ...(hasEnv && { env: { ...core.env, ...request.env } }),
           onStarted: (process) => {
             request.onStarted?.(process)
             recordProcess(agent, callId, process)
@@ -247,7 +250,7 @@ function contextOf(
     todos: () => agent.todos,
     mayFetch: (url) => fetchGuard(core, agent)(url),
     notify: (text) => notify(core, agent, text),
-    ...(agent.writableRoots.length > 0 && { writableRoots: agent.writableRoots }),
+    ...(writableRoots.length > 0 && { writableRoots }),
     ...(mayRead !== undefined && { mayRead }),
     ...(ask !== undefined && { ask }),
     intent: undefined,

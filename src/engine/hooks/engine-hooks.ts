@@ -55,6 +55,7 @@ export class EngineHooks {
       declarations: () => [...options.declared(), ...[...this.#ofAgents.values()].flat()],
       functions: options.functions,
       clock: core.clock,
+      env: { ...process.env, ...core.env },
       withheldEnv: core.withheldEnv,
       projectDir: core.cwd,
     })
