@@ -14,6 +14,7 @@ import type { Model } from '../effects/model/model.ts'
 import type { OutputFiles } from '../effects/output-files.ts'
 import type { ProcessRunner } from '../effects/process/process-runner.ts'
 import type { Project, ProjectMcpServer } from '../effects/project/project.ts'
+import type { SecretMask } from '../effects/secret-mask.ts'
 import type { ToolTable } from '../effects/tools/tool-table.ts'
 import type { Worktrees } from '../effects/worktrees/worktrees.ts'
 import type { LockInfo } from '../journal/session-lock.ts'
@@ -60,6 +61,8 @@ export interface EngineCore {
   readonly withheldEnv: readonly string[]
   /** Variables of settings for commands, hooks and servers, without those that are withheld. */
   readonly env: Readonly<Record<string, string>>
+  /** What takes the values of secrets out of results and outputs of hooks. */
+  readonly mask: SecretMask
   /** Folders besides their working directories that agents work in: absolute, links resolved. */
   readonly directories: readonly string[]
   readonly openMcpLink: OpenLink | undefined

@@ -24,6 +24,7 @@ import { withRetries } from '../effects/model/retrying.ts'
 import type { OutputFiles } from '../effects/output-files.ts'
 import { createOutputFiles } from '../effects/output-files.ts'
 import { createLocalProcessRunner } from '../effects/process/local-process-runner.ts'
+import { createSecretMask, MIN_SECRET_CHARS, type Secret } from '../effects/secret-mask.ts'
 import { askParentTool } from '../effects/tools/agents/ask-parent.ts'
 import { listAgentsTool } from '../effects/tools/agents/list-agents.ts'
 import { sendMessageTool } from '../effects/tools/agents/send-message.ts'
@@ -332,6 +333,7 @@ function createCore(options: EngineOptions, emit: (event: EngineEvent) => void):
       Object.entries(project?.env ?? {}).filter(([name]) => !withheldEnv.includes(name)),
     ),
     directories: project?.directories ?? [],
+    mask: createSecretMask(secretsOf(options)),
     openMcpLink: undefined,
     root: {
       modelId: options.modelId ?? 'sonnet',
@@ -409,6 +411,29 @@ const AGENT_TOOLS: readonly Tool[] = [
   askParentTool,
 ]
 
+/** What nobody is shown: variables that are withheld, and those that settings name, here and in settings. */
+function secretsOf({ withheldEnv = SECRETS, project }: EngineOptions): readonly Secret[] {
+  return secretsNamed([...withheldEnv, ...(project?.secrets ?? [])], project)
+}
+
+function secretsNamed(names: readonly string[], project: EngineOptions['project']): readonly Secret[] {
+  return names.flatMap((name) =>
+    [process.env[name], project?.env?.[name]].flatMap((value) =>
+      value === undefined ? [] : [{ name, value }],
+    ),
+  )
+}
+
+/** Of those that somebody named: a credential of the model that is shorter is none. */
+function shortSecrets({ withheldEnv = [], project }: EngineOptions): readonly Diagnostic[] {
+  const named = secretsNamed([...withheldEnv, ...(project?.secrets ?? [])], project)
+  return createSecretMask(named).unmasked.map((name) => ({
+    severity: 'warning',
+    code: 'secret-too-short',
+    message: `The value of the secret ${name} has fewer than ${MIN_SECRET_CHARS} characters, so it is not masked in results: it would stand in them by chance.`,
+  }))
+}
+
 /** The tools of all agents, before their pools choose. */
 function toolsOf({ tools, project, features: asked, cwd }: EngineOptions): readonly Tool[] {
   const { features } = readFeatures(process.env, asked)
@@ -458,6 +483,7 @@ function shortcomingsOf(options: EngineOptions): readonly Diagnostic[] {
     ...allow.diagnostics,
     ...deny.diagnostics,
     ...mistyped,
+    ...shortSecrets(options),
     ...(mode === undefined ? [] : [mode]),
     ...(options.permissions?.mode === 'bypassPermissions' && modeOf(options) === 'default'
       ? [BYPASS_DISABLED]

@@ -61,13 +61,24 @@ export function runCall(core: EngineCore): Effect<CallInput> {
     await agent.equip(() => signal)
     const call: Call = { agent, callId, block, signal, started }
     try {
-      return [reminded(agent, await resultOf(core, call))]
+      return [reminded(agent, masked(core, await resultOf(core, call)))]
     } catch (error) {
       // Nothing of it is the tool's: the engine suspends, the log is gone, or the call was aborted.
       if (error instanceof Suspended || EngineError.is(error) || signal.aborted) throw error
       // A tool's own `isReadOnly`, `ruleSubject` and the like are a host's code, too (C3).
-      return [reminded(agent, failedResult(callId, block.id, `${block.name} failed: ${messageOf(error)}`))]
+      const failed = failedResult(callId, block.id, `${block.name} failed: ${messageOf(error)}`)
+      return [reminded(agent, masked(core, failed))]
     }
+  }
+}
+
+/** The result without the values of secrets. The body's output is masked before it is cut, too: the rest is stored. */
+function masked({ mask }: EngineCore, ended: CallEnded): CallEnded {
+  const { result, toolUseResult } = ended
+  return {
+    ...ended,
+    result: mask.plain(result),
+    ...(toolUseResult !== undefined && { toolUseResult: mask.plain(toolUseResult) }),
   }
 }
 
@@ -196,7 +207,11 @@ async function runBody(
     agent.noteActivity(activityOf(tool, input))
     // A body that does not heed its signal must not keep its agent for ever.
     const output = await withGrace(tool.run(input, { ...context, intent }), signal, core.clock, BODY_GRACE_MS)
-    return await endedResult(call, checkedOutput(tool.name, output), core.limits.toolResultChars)
+    return await endedResult(
+      call,
+      core.mask.plain(checkedOutput(tool.name, output)),
+      core.limits.toolResultChars,
+    )
   } catch (error) {
     if (error instanceof Suspended) throw error
     if (signal.aborted) return interruptedResult(callId, block.id, block.name, hasStarted)
@@ -249,7 +264,7 @@ function contextOf(
     agents: agentsPort(core, agent, signal),
     todos: () => agent.todos,
     mayFetch: (url) => fetchGuard(core, agent)(url),
-    notify: (text) => notify(core, agent, text),
+    notify: (text) => notify(core, agent, core.mask.text(text)),
     ...(writableRoots.length > 0 && { writableRoots }),
     ...(mayRead !== undefined && { mayRead }),
     ...(ask !== undefined && { ask }),
