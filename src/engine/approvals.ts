@@ -14,6 +14,7 @@ import type { EngineCore } from './core.ts'
 import { Suspended } from './effects/suspended.ts'
 import { EngineError, messageOf } from './errors.ts'
 import { grant, grantScopeOf } from './grants.ts'
+import { notifyPerson } from './hooks/notification-hooks.ts'
 import type { WaitingAnswers } from './waiting-answers.ts'
 
 type Answered = AgentEventOf<'approval.answered'>
@@ -71,7 +72,18 @@ export async function approvalFor(
   const waiting = core.approvals.wait(request.approvalId, request, signal)
   core.emit({ kind: 'approval', request })
   if (canUseTool !== undefined) askHost(core, canUseTool, request, signal)
+  const isOver = notifyPerson(
+    core,
+    agent,
+    {
+      type: 'permission_prompt',
+      which: `approval ${callId}`,
+      message: `${request.agentType} needs approval to use ${request.toolName}`,
+    },
+    signal,
+  )
   const { answer, by } = await waiting
+  isOver()
   const answered: Answered = {
     type: 'approval.answered',
     callId,

@@ -21,6 +21,7 @@ import type { QuestionAnswer, QuestionRequest } from './api.ts'
 import type { EngineCore } from './core.ts'
 import { Suspended } from './effects/suspended.ts'
 import { EngineError, messageOf } from './errors.ts'
+import { notifyPerson } from './hooks/notification-hooks.ts'
 import { modeAtStart } from './mode.ts'
 
 const NONE: QuestionAnswer = { kind: 'none' }
@@ -107,7 +108,18 @@ async function ask(
   const waiting = core.questions.wait(request.questionId, request, signal)
   core.emit({ kind: 'question', request })
   askHost(core, request, signal)
+  const isOver = notifyPerson(
+    core,
+    agent,
+    {
+      type: 'elicitation_dialog',
+      which: `question ${place} ${callId}`,
+      message: `${request.agentType} ${question.kind === 'plan' ? 'shows a plan that needs approval' : 'asks a question'}`,
+    },
+    signal,
+  )
   const { answer, by } = await waiting
+  isOver()
   await take(
     agent,
     { type: 'question.answered', callId, place, answer: { ...answer }, by },

@@ -23,6 +23,7 @@ import type { EngineCore } from '../core.ts'
 import type { Effect } from '../effect-logic.ts'
 import { EngineError, messageOf } from '../errors.ts'
 import { reasonsOf } from '../hooks/engine-hooks.ts'
+import { notifyPerson } from '../hooks/notification-hooks.ts'
 import type { BeforeCall } from '../hooks/tool-hooks.ts'
 import { afterCall, beforeCall, permissionHooks } from '../hooks/tool-hooks.ts'
 import { fetchGuard, judgedPathOf, permissionFor, readGuard } from '../permission.ts'
@@ -237,6 +238,7 @@ function contextOf(
   const { agent, callId, signal, started } = call
   const mayRead = readGuard(core, agent)
   const ask = askPort(core, agent, callId)
+  let notices = 0
   const hasEnv = Object.keys(core.env).length > 0
   const writableRoots = [...agent.writableRoots, ...core.directories]
   return {
@@ -264,7 +266,10 @@ function contextOf(
     agents: agentsPort(core, agent, signal),
     todos: () => agent.todos,
     mayFetch: (url) => fetchGuard(core, agent)(url),
-    notify: (text) => notify(core, agent, core.mask.text(text)),
+    notify: (text) => {
+      notices += 1
+      notify(core, call, core.mask.text(text), notices)
+    },
     ...(writableRoots.length > 0 && { writableRoots }),
     ...(mayRead !== undefined && { mayRead }),
     ...(ask !== undefined && { ask }),
@@ -284,8 +289,14 @@ function recordProcess(
     .catch((error: unknown) => agent.fault(error, `recording process ${pid} of call ${callId}`))
 }
 
-/** Told to the host, and to the agent with its next request. */
-function notify(core: EngineCore, agent: Agent, text: string): void {
+/** Told to the host, to hooks, and to the agent with its next request. */
+function notify(core: EngineCore, { agent, callId, signal }: Call, text: string, count: number): void {
+  notifyPerson(
+    core,
+    agent,
+    { type: 'shell_input_wait', which: `notice ${count} ${callId}`, message: text },
+    signal,
+  )()
   core.diagnose('tool-notice', `agent ${agent.id}: ${text}`)
   agent
     .post({
