@@ -158,7 +158,8 @@ describe('a question', () => {
     await engine.run('go').result
     await engine.close()
     const child = requests.find(({ source }) => source !== 'main')
-    expect(toolsIn(child ?? fail())).toEqual(['Write'])
+    expect(toolsIn(child ?? fail())).not.toContain('AskUserQuestion')
+    expect(toolsIn(child ?? fail())).not.toContain('ExitPlanMode')
   })
 
   it('without an answer is asked again after a crash, under the same id', async () => {
@@ -233,7 +234,8 @@ describe('a plan', () => {
     const { engine, requests } = engineOf(new World(), inOrder())
     await engine.run('go').result
     await engine.close()
-    expect(toolsIn(requests[0] ?? fail())).toEqual(['Write', 'AskUserQuestion', 'Agent'])
+    expect(toolsIn(requests[0] ?? fail())).toContain('AskUserQuestion')
+    expect(toolsIn(requests[0] ?? fail())).not.toContain('ExitPlanMode')
   })
 
   it('approved before a crash stays approved in the run that goes on, and is not asked about again', async () => {
