@@ -8,6 +8,7 @@ import { peersTable } from './peers-row.ts'
 import { reportAgents } from './scenarios/agents.ts'
 import { reportChildren } from './scenarios/children.ts'
 import { reportCrash } from './scenarios/crash.ts'
+import { reportDecisions } from './scenarios/decisions.ts'
 import { reportEvents } from './scenarios/events.ts'
 import { reportMemory } from './scenarios/memory.ts'
 import { reportOpening, reportStreaming } from './scenarios/open.ts'
@@ -56,6 +57,7 @@ async function runAll(settings: Settings): Promise<void> {
   await run('open', () => reportOpening(settings))
   await run('stream', () => reportStreaming(settings))
   await run('agents', () => reportAgents(settings))
+  await run('decisions', () => reportDecisions(settings))
   await run('memory', () => reportMemory(settings))
   await run('worktrees', () => reportWorktrees(settings))
   const children = await run('children', () => reportChildren(settings))

@@ -9,6 +9,7 @@ const MEASUREMENTS = {
   memory: async () => (await import('./scenarios/memory.ts')).measureMemory,
   longLog: async () => (await import('./scenarios/open.ts')).measureLongLog,
   agentFiles: async () => (await import('./scenarios/agents.ts')).measureAgentFiles,
+  decisions: async () => (await import('./scenarios/decisions.ts')).measureDecisions,
   children: async () => (await import('./scenarios/children.ts')).measureChildren,
 }
 

@@ -23,7 +23,7 @@ export const USAGE = `npm run bench -- [options]
 
   --quick          a few seconds, to see that it works; the figures mean nothing
   --only a,b       some scenarios: calls, turns, events, replay, open, stream,
-                   agents, memory, worktrees, children, crash
+                   agents, decisions, memory, worktrees, children, crash
   --json FILE      writes all figures
   --folder DIR     where logs are written (default: the folder for temporary files)
   --seed N         when the crash test kills (default: by chance; printed)

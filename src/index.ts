@@ -17,6 +17,9 @@ export type {
   EngineOptions,
   Inspector,
   PermissionOptions,
+  QuestionAnswer,
+  QuestionOptions,
+  QuestionRequest,
   ResumeOptions,
   ReviewOptions,
   Run,
@@ -81,6 +84,7 @@ export type {
   ProcessRunner,
   RecordedProcess,
 } from './effects/process/process-runner.ts'
+export type { AskedQuestion, Question } from './effects/tools/ask-person.ts'
 export type { Intent, ResumeRule, SeenFiles, Tool, ToolContext, ToolOutput } from './effects/tools/tool.ts'
 export { ToolRefusal } from './effects/tools/tool-refusal.ts'
 export { standardTools } from './effects/tools/tool-table.ts'

@@ -35,6 +35,8 @@ export interface RunArguments extends ProjectArguments {
   /** What is asked when there is neither a prompt nor piped input. */
   readonly defaultPrompt: string | undefined
   readonly session: SessionChoice
+  /** Answer once: nobody is asked anything. */
+  readonly print: boolean
   readonly outputFormat: OutputFormat
   readonly includePartialMessages: boolean
   readonly verbose: boolean
@@ -88,6 +90,7 @@ const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
 
 interface RunOptionValues extends ProjectOptionValues {
   readonly defaultPrompt?: string
+  readonly print?: boolean
   readonly outputFormat: OutputFormat
   readonly includePartialMessages?: boolean
   readonly verbose?: boolean
@@ -335,6 +338,7 @@ function runArguments(words: readonly string[], options: RunOptionValues): RunAr
     prompt: prompt.trim() === '' ? undefined : prompt,
     defaultPrompt: options.defaultPrompt,
     session: sessionChoice(options),
+    print: options.print ?? false,
     outputFormat: options.outputFormat,
     includePartialMessages: options.includePartialMessages ?? false,
     verbose: options.verbose ?? false,

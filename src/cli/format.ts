@@ -53,15 +53,15 @@ const CONTROLS = /[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2
 export const forTerminal = (text: string): string =>
   text.replace(/\r\n/g, '\n').replace(ESCAPES, '').replace(CONTROLS, '')
 
+/** A text in which nothing is hidden: what would steer the terminal is spelled out (`\\u001b`). Line feeds and tabs stay. */
+export const spelledOut = (text: string): string =>
+  text.replace(CONTROLS, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`)
+
 /**
  * A value as JSON on one line: the same value to every reader, and nothing to a terminal. JSON itself lets the
  * controls from U+007F on and the marks of direction stand as they are; the others it escapes.
  */
-export const toJson = (value: unknown): string =>
-  JSON.stringify(value).replace(
-    CONTROLS,
-    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
-  )
+export const toJson = (value: unknown): string => spelledOut(JSON.stringify(value))
 
 /** A text on one line, at most `width` columns wide; what does not fit becomes `…`. */
 export function oneLine(text: string, width = Number.POSITIVE_INFINITY): string {

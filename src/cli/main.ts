@@ -7,6 +7,8 @@ import { VERSION } from '../engine/version.ts'
 import { EXIT_CODE_OF, type Host, type Output, type StopSignal } from './host.ts'
 import { main } from './run-cli.ts'
 
+const ASKING: ReadonlySet<string> = new Set(['AskUserQuestion', 'ExitPlanMode'])
+
 const listeners = new Set<(signal: StopSignal) => void>()
 
 function hear(signal: StopSignal): void {
@@ -86,7 +88,10 @@ const host: Host = {
     const { standardTools } = await import('../effects/tools/tool-table.ts')
     const { BUILT_IN_DEFINITIONS } = await import('../definitions/built-in/index.ts')
     return {
-      tools: ['Agent', 'Skill', ...standardTools().map(({ name }) => name)],
+      // What asks a person is not offered where a program reads the output.
+      tools: ['Agent', 'Skill', ...standardTools().map(({ name }) => name)].filter(
+        (name) => !ASKING.has(name),
+      ),
       agents: BUILT_IN_DEFINITIONS.map(({ agentType }) => agentType),
     }
   },

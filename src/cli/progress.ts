@@ -4,7 +4,8 @@
  *
  *   P1  The tree is drawn at most every {@link FRAME_MS} milliseconds and at least every {@link TICK_MS}.
  *   P2  A line that is written while the tree stands is above it afterwards, whole.
- *   P3  After `stop` the terminal is as if the tree had never been there.
+ *   P3  While it pauses nothing is written; no line is lost.
+ *   P4  After `stop` the terminal is as if the tree had never been there.
  */
 import type { CancelTimer, Clock } from '../effects/clock.ts'
 import type { EngineEvent } from '../engine/api.ts'
@@ -37,6 +38,9 @@ export interface Progress {
   event(event: EngineEvent): void
   /** Writes a line of its own; what in it would steer the terminal is left out. */
   line(text: string): void
+  /** Takes the tree away and keeps lines back until {@link go}: somebody else speaks with the person. */
+  pause(): void
+  go(): void
   /** Takes the tree away. Harmless when called again; events after it are only counted. */
   stop(): void
   /** Agents, turns and tools of this run so far, in words. */
@@ -53,10 +57,12 @@ export function createProgress({ style, output, clock, colours, colorOf, cwd }: 
   let cancel: CancelTimer | undefined
   let dueAt = Number.POSITIVE_INFINITY
   let stopped = style !== 'tree'
+  let keptBack: string[] | undefined
 
   const erase = (): string => (drawn === 0 ? '' : `\x1b[${drawn}A\x1b[0J`)
 
   const draw = (): void => {
+    if (keptBack !== undefined) return
     const rows = renderTree(tree.nodes(), {
       now: clock.now(),
       width: Math.max(20, (output.columns ?? 80) - 1),
@@ -81,6 +87,24 @@ export function createProgress({ style, output, clock, colours, colorOf, cwd }: 
     })
   }
 
+  const line = (text: string): void => {
+    if (keptBack !== undefined) {
+      keptBack.push(text)
+      return
+    }
+    output.write(`${erase()}${text}\n`)
+    const stood = drawn > 0
+    drawn = 0
+    if (!stopped && stood) draw()
+  }
+
+  const go = (): void => {
+    const kept = keptBack
+    keptBack = undefined
+    for (const text of kept ?? []) line(text)
+    if (!stopped && tree.size > 0) schedule(0)
+  }
+
   return {
     prepare: (event) => void tree.event(event),
     event(event) {
@@ -88,24 +112,27 @@ export function createProgress({ style, output, clock, colours, colorOf, cwd }: 
       if (style === 'lines' && step !== undefined) {
         const at = Number.isNaN(step.at) ? clock.now() : step.at
         const seconds = `${(Math.max(0, at - began) / 1000).toFixed(1)}s`.padStart(7)
-        output.write(
-          `${seconds} ${'  '.repeat(step.node.depth)}${paintOf(step.node)(nameOf(step.node))}: ${oneLine(step.text)}\n`,
+        line(
+          `${seconds} ${'  '.repeat(step.node.depth)}${paintOf(step.node)(nameOf(step.node))}: ${oneLine(step.text)}`,
         )
       }
       if (!stopped && tree.size > 0) schedule(Math.max(0, drawnAt + FRAME_MS - clock.now()))
     },
-    line(text) {
-      output.write(`${erase()}${forTerminal(text)}\n`)
-      const stood = drawn > 0
+    line: (text) => line(forTerminal(text)),
+    pause() {
+      if (keptBack !== undefined) return
+      if (drawn > 0) output.write(erase())
       drawn = 0
-      if (!stopped && stood) draw()
+      keptBack = []
     },
+    go,
     stop() {
       stopped = true
       cancel?.()
       cancel = undefined
       if (drawn > 0) output.write(erase())
       drawn = 0
+      go()
     },
     totals() {
       const nodes = tree.nodes()

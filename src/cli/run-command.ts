@@ -29,6 +29,7 @@ import { createRunOutput, type RunOutput } from './run-output.ts'
 import type { SessionReader } from './session-reader.ts'
 import { createStreamJson, type StreamJson } from './stream-json.ts'
 import { logsOfTarget } from './targets.ts'
+import { createTerminalAsker } from './terminal-asker.ts'
 
 /** `max_tokens` of the requests of the command line. */
 const MAX_OUTPUT_TOKENS = 32_000
@@ -77,17 +78,30 @@ export async function runCommand(args: RunArguments, host: Host): Promise<number
     colorOf: (name) => project.agents.activeAgents.find(({ agentType }) => agentType === name)?.color,
     cwd: host.cwd,
   })
+  const asker = mayAsk(args, host)
+    ? createTerminalAsker({
+        engine,
+        stdin: host.stdin,
+        output: host.stderr,
+        clock: host.clock,
+        colours: coloursFor(host.stderr, host.env),
+        progress,
+      })
+    : undefined
+  void stop.heard.then(() => asker?.stop())
   const output = createRunOutput(args.outputFormat, host.stdout, await streamJson(args, choice, host))
   const subscription = engine.events$.subscribe((event) => {
     if (event.kind === 'diagnostic') progress.line(`troupe: ${event.message}`)
     output.event(event)
     progress.event(event)
+    asker?.event(event)
   })
   for (const line of projectNotes(project.diagnostics)) progress.line(`troupe: ${line}`)
   try {
     return await runAll({ engine, args, prompt, resumed, branchOf, output, progress, stop, host })
   } finally {
     subscription.unsubscribe()
+    asker?.stop()
     progress.stop()
     stop.ignore()
     await engine.close()
@@ -315,10 +329,17 @@ async function engineOptions(args: RunArguments, choice: ModelChoice, host: Host
       ...(args.permissionMode !== undefined && { mode: args.permissionMode }),
       allow: args.allowedTools,
       deny: args.disallowedTools,
+      ...(mayAsk(args, host) && { wait: true }),
     },
+    ...(mayAsk(args, host) && { questions: { wait: true } }),
     ...(args.systemPrompt !== undefined && { systemPrompt: args.systemPrompt }),
     ...(args.appendSystemPrompt !== undefined && { appendSystemPrompt: args.appendSystemPrompt }),
   }
+}
+
+/** Whether a person is there who can be asked: at a terminal that shows the questions, with nothing else to read there. */
+function mayAsk({ print, outputFormat }: RunArguments, { stdin, stderr }: Host): boolean {
+  return !print && outputFormat === 'text' && stdin.isTTY && stderr.isTTY
 }
 
 /** A tree where it can stand: on a terminal that is not also scrolled by lines of JSON. */

@@ -119,6 +119,12 @@ function tell(event: AgentEvent, at: number, agent: Agent, cwd: string): Told[] 
         `? ${event.decision === 'allow' ? 'approved' : 'refused'} by ${event.by}`,
         event.decision === 'allow' ? 'good' : 'bad',
       )
+    case 'question.asked':
+      return line(event.about === 'plan' ? '? shows its plan' : '? asks the person', 'quiet')
+    case 'question.answered':
+      return line(`? ${answerInWords(event)} by ${event.by}`, 'good')
+    case 'mode.changed':
+      return line(`? mode ${event.mode} instead of ${event.from}, said by ${event.by}`, 'good')
     case 'permission.granted':
       return line(`? allowed from now on: ${event.rule}`, 'good')
     case 'agent.diagnosed':
@@ -167,6 +173,12 @@ function tell(event: AgentEvent, at: number, agent: Agent, cwd: string): Told[] 
 function judged({ verdict }: AgentEventOf<'review.ended' | 'call.classified'>): string {
   const why = verdict.kind === 'unavailable' ? verdict.why : verdict.reason
   return oneLine(`${verdict.kind}${why === undefined ? '' : ` (${why})`}`, 400)
+}
+
+function answerInWords({ answer }: AgentEventOf<'question.answered'>): string {
+  if (answer.kind === 'none') return 'put away'
+  if (answer.kind === 'questions') return 'answered'
+  return answer['approved'] === true ? 'plan approved' : 'plan not approved'
 }
 
 const survivors = (count: number): string =>

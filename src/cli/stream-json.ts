@@ -267,6 +267,9 @@ export function createStreamJson(options: StreamJsonOptions): StreamJson {
       case 'call.classified':
       case 'approval.requested':
       case 'approval.answered':
+      case 'question.asked':
+      case 'question.answered':
+      case 'mode.changed':
       case 'permission.granted':
       case 'call.started':
       // What the engine adds is in the log (`isMeta`); who reads a stream wants what was said and done.
@@ -300,6 +303,7 @@ export function createStreamJson(options: StreamJsonOptions): StreamJson {
           return speaker.streamEvents.delta(event.delta).map((part) => streamLine(event.sessionId, part))
         }
         case 'approval':
+        case 'question':
         case 'late':
         case 'diagnostic':
           return []

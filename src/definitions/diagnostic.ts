@@ -12,6 +12,7 @@ export type DiagnosticCode =
   | 'parent-context-not-available'
   | 'report-schema-in-part'
   | 'report-schema-unusable'
+  | 'secret-too-short'
   | 'rule-not-as-written'
   | 'rule-unreadable'
   | 'tool-entry-unreadable'

@@ -46,12 +46,12 @@ import { LazyConversation } from './lazy-conversation.ts'
 import { LogDigest } from './log-digest.ts'
 import type { MailboxOwner, Posted } from './mailbox.ts'
 import { Mailbox } from './mailbox.ts'
+import { modeOf } from './mode.ts'
 import { writeProgress } from './outputs.ts'
 import type { EventPlace, ReadAgent } from './read-agent.ts'
 import { resultOf } from './read-agent.ts'
 import type { ResolvedPool } from './render.ts'
 import { poolOf } from './render.ts'
-import { ROOT_TYPE } from './root.ts'
 import { RunActor } from './run-actor.ts'
 import { elapsed } from './run-clock.ts'
 import type { Session } from './session.ts'
@@ -136,6 +136,7 @@ export class Agent implements MailboxOwner {
   /** Why it goes on no more: its log cannot be written, its machine has failed, or the engine lets go of it. */
   #stopped: EngineError | undefined
   #isHalted = false
+  #hasSeenModeChange = false
 
   constructor(
     core: EngineCore,
@@ -230,13 +231,14 @@ export class Agent implements MailboxOwner {
     return this.session.definitions.of(this.birth.plan)
   }
 
-  /**
-   * The permission mode in force. The root's is what the person or host says now, whatever its log says: a session
-   * that is continued under a narrower mode is narrower from then on.
-   */
+  /** The permission mode in force, live. */
   get mode(): PermissionMode {
-    const { agentType, mode } = this.birth.plan
-    return agentType === ROOT_TYPE ? this.#core.root.mode : mode.value
+    return modeOf(this.#core, this)
+  }
+
+  /** Whether its mode has changed in this engine, and not only in its log. */
+  get hasSeenModeChange(): boolean {
+    return this.#hasSeenModeChange
   }
 
   /** Its tools and what its definition says of their calls. Resolved once. */
@@ -652,6 +654,7 @@ export class Agent implements MailboxOwner {
     this.#showPhase()
     this.#wakeWaiters(event)
     if (event.type === 'agent.ended') this.#onEnd(event)
+    if (event.type === 'mode.changed') this.#hasSeenModeChange = true
     // Behind the last of a batch, log and agent are at one.
     if (this.#staged.length === 0) this.#snapshotIfDue(false)
   }

@@ -17,6 +17,7 @@ import type { Model, ModelDelta } from '../effects/model/model.ts'
 import type { RetryPolicy } from '../effects/model/retrying.ts'
 import type { ProcessRunner } from '../effects/process/process-runner.ts'
 import type { Project } from '../effects/project/project.ts'
+import type { PlanAnswer, Question, QuestionsAnswer } from '../effects/tools/ask-person.ts'
 import type { Tool } from '../effects/tools/tool.ts'
 import type { Worktrees } from '../effects/worktrees/worktrees.ts'
 import type { Durability, Storage } from '../journal/storage.ts'
@@ -47,6 +48,8 @@ export interface EngineOptions {
   readonly permissions?: PermissionOptions
   /** Who judges where permission mode `auto` is in force: calls, and the work of children before they hand in. */
   readonly review?: ReviewOptions
+  /** Who answers questions of the main agent. Default: nobody, and it has no tools that ask. */
+  readonly questions?: QuestionOptions
   /** Replaces the whole system prompt of the root agent. */
   readonly systemPrompt?: string
   /** Added at the end of the root agent's system prompt. */
@@ -133,8 +136,10 @@ export interface ApprovalRequest {
   readonly input: unknown
   /** Why it was not simply allowed. */
   readonly reason: string
-  /** The rule that `always` would grant; undefined where none fits. */
-  readonly suggestion: string | undefined
+  /** The rules that `always` would grant, together; none where no rule would allow it. */
+  readonly suggestions: readonly string[]
+  /** For whom they would hold: the whole session, or, of an agent in the background, that agent alone. */
+  readonly grantScope: 'session' | 'agent'
 }
 
 /** The one answer to it. */
@@ -143,7 +148,7 @@ export type ApprovalAnswer =
       readonly decision: 'allow'
       /** Runs it with this input instead. */
       readonly input?: unknown
-      /** Calls like it need no approval from now on, in the whole session. */
+      /** Grants the suggested rules, all of them: calls like it need no approval from now on. */
       readonly always?: boolean
     }
   | {
@@ -151,6 +156,33 @@ export type ApprovalAnswer =
       /** For the model. */
       readonly message?: string
     }
+
+export interface QuestionOptions {
+  /** Answers a question. Undefined leaves it to {@link Engine.answerQuestion}. A failure puts the question away. */
+  readonly answer?: (
+    request: QuestionRequest,
+    options: { readonly signal: AbortSignal },
+  ) => Promise<QuestionAnswer | undefined> | QuestionAnswer | undefined
+  /** Questions wait for {@link Engine.answerQuestion}. Default false. */
+  readonly wait?: boolean
+}
+
+/** A question of the main agent that waits for its answer. */
+export interface QuestionRequest {
+  /** The same after a restart. */
+  readonly questionId: string
+  readonly sessionId: SessionId
+  readonly agentId: AgentId
+  readonly agentType: string
+  /** Whether a plan may be carried out, or up to four questions at once. */
+  readonly question: Question
+}
+
+/**
+ * The one answer to it, of its kind. `none`: put away unanswered; the agent goes on by itself. An approved plan may
+ * say in which permission mode it is carried out; else it is the mode before plan.
+ */
+export type QuestionAnswer = PlanAnswer | QuestionsAnswer | { readonly kind: 'none' }
 
 /** How a run ended. */
 export type RunResult = {
@@ -210,6 +242,8 @@ export type EngineEvent =
     }
   /** A call waits for an answer. Told again when its session is brought back. */
   | { readonly kind: 'approval'; readonly request: ApprovalRequest }
+  /** A question waits for an answer. Told again when its session is brought back. */
+  | { readonly kind: 'question'; readonly request: QuestionRequest }
   /** Something could not be honoured (law 11). */
   | { readonly kind: 'diagnostic'; readonly code: EngineDiagnosticCode; readonly message: string }
 
@@ -321,6 +355,13 @@ export interface Engine extends AsyncDisposable {
    * `by`: who decided, for the log. Default `host`.
    */
   answer(approvalId: string, answer: ApprovalAnswer, by?: string): void
+  /** Questions that wait for an answer, oldest first. */
+  readonly questions: readonly QuestionRequest[]
+  /**
+   * Answers one of them, once and for all. Throws an `EngineError`: `no-such-question` when nobody waits for it,
+   * `bad-answer` when it is no answer to that question. `by`: who answered, for the log. Default `host`.
+   */
+  answerQuestion(questionId: string, answer: QuestionAnswer, by?: string): void
   /** Live agents of all open sessions. */
   readonly agents: readonly AgentView[]
   readonly events$: Observable<EngineEvent>

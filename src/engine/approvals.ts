@@ -13,55 +13,22 @@ import type { ApprovalAnswer, ApprovalRequest } from './api.ts'
 import type { EngineCore } from './core.ts'
 import { Suspended } from './effects/suspended.ts'
 import { EngineError, messageOf } from './errors.ts'
+import { grant, grantScopeOf } from './grants.ts'
+import { notifyPerson } from './hooks/notification-hooks.ts'
+import type { WaitingAnswers } from './waiting-answers.ts'
 
 type Answered = AgentEventOf<'approval.answered'>
 
-interface Waiting {
-  readonly request: ApprovalRequest
-  readonly answer: (answer: ApprovalAnswer, by: string) => void
-}
-
 /** The approvals of an engine that wait for an answer. */
-export class Approvals {
-  readonly #waiting = new Map<string, Waiting>()
+export type Approvals = WaitingAnswers<ApprovalRequest, ApprovalAnswer>
 
-  get requests(): readonly ApprovalRequest[] {
-    return [...this.#waiting.values()].map(({ request }) => request)
-  }
-
-  /** Gives the one answer. Throws an `EngineError` (`no-such-approval`) when nobody waits for it. */
-  answer(approvalId: string, answer: ApprovalAnswer, by: string): void {
-    const waiting = this.#waiting.get(approvalId)
-    if (waiting === undefined)
-      throw new EngineError(
-        'no-such-approval',
-        `no call waits for the approval ${approvalId}: it was answered before, or its agent has ended`,
-      )
-    this.#waiting.delete(approvalId)
-    waiting.answer(answer, by)
-  }
-
-  /** Waits for an answer. Rejects with the signal's reason. */
-  wait(
-    request: ApprovalRequest,
-    signal: AbortSignal,
-  ): Promise<{ readonly answer: ApprovalAnswer; readonly by: string }> {
-    return new Promise((resolve, reject) => {
-      const onAbort = (): void => {
-        this.#waiting.delete(request.approvalId)
-        reject(signal.reason)
-      }
-      if (signal.aborted) return onAbort()
-      signal.addEventListener('abort', onAbort, { once: true })
-      this.#waiting.set(request.approvalId, {
-        request,
-        answer: (answer, by) => {
-          signal.removeEventListener('abort', onAbort)
-          resolve({ answer, by })
-        },
-      })
-    })
-  }
+/** Gives the one answer. Throws an `EngineError` (`no-such-approval`) when nobody waits for it. */
+export function answerApproval(core: EngineCore, id: string, answer: ApprovalAnswer, by: string): void {
+  if (!core.approvals.answer(id, answer, by))
+    throw new EngineError(
+      'no-such-approval',
+      `no call waits for the approval ${id}: it was answered before, or its agent has ended`,
+    )
 }
 
 /** The name of an approval: that of its call, which is unique for ever. */
@@ -73,8 +40,8 @@ export interface Question {
   readonly toolUseId: string
   readonly input: unknown
   readonly reason: string
-  /** The narrowest rule that would allow it. */
-  readonly suggestion: string | undefined
+  /** The narrowest rules that together would allow it; none where no rule would. */
+  readonly suggestions: readonly string[]
 }
 
 /**
@@ -100,11 +67,23 @@ export async function approvalFor(
     agentId: agent.id,
     agentType: agent.birth.plan.agentType,
     ...question,
+    grantScope: grantScopeOf(agent),
   }
-  const waiting = core.approvals.wait(request, signal)
+  const waiting = core.approvals.wait(request.approvalId, request, signal)
   core.emit({ kind: 'approval', request })
   if (canUseTool !== undefined) askHost(core, canUseTool, request, signal)
+  const isOver = notifyPerson(
+    core,
+    agent,
+    {
+      type: 'permission_prompt',
+      which: `approval ${callId}`,
+      message: `${request.agentType} needs approval to use ${request.toolName}`,
+    },
+    signal,
+  )
   const { answer, by } = await waiting
+  isOver()
   const answered: Answered = {
     type: 'approval.answered',
     callId,
@@ -114,8 +93,7 @@ export async function approvalFor(
     ...(answer.decision === 'allow' && answer.input !== undefined && { input: answer.input }),
   }
   await take(agent, answered)
-  if (answer.decision === 'allow' && answer.always === true && question.suggestion !== undefined)
-    await agent.session.grant(question.suggestion, by)
+  if (answer.decision === 'allow' && answer.always === true) await grant(agent, question.suggestions, by)
   return answered
 }
 
@@ -126,13 +104,9 @@ function askHost(
   request: ApprovalRequest,
   signal: AbortSignal,
 ): void {
-  const give = (answer: ApprovalAnswer, by: string): void => {
-    try {
-      core.approvals.answer(request.approvalId, answer, by)
-    } catch {
-      // Somebody was faster, or the agent has ended.
-    }
-  }
+  // Somebody may be faster, or the agent may have ended.
+  const give = (answer: ApprovalAnswer, by: string): void =>
+    void core.approvals.answer(request.approvalId, answer, by)
   const ask = async (): Promise<void> => {
     try {
       const answer = await canUseTool(request, { signal })

@@ -16,10 +16,17 @@ export interface RecordedApproval {
   readonly answered: AgentEventOf<'approval.answered'> | undefined
 }
 
+/** A question that a call asked, and the answer where there is one. */
+export interface RecordedQuestion {
+  readonly asked: AgentEventOf<'question.asked'>
+  readonly answered: AgentEventOf<'question.answered'> | undefined
+}
+
 export class CallLedger {
   readonly #calls = new Map<CallId, StartedCall>()
   readonly #approvals = new Map<CallId, RecordedApproval>()
   readonly #verdicts = new Map<CallId, AgentEventOf<'call.classified'>>()
+  readonly #questions = new Map<CallId, readonly RecordedQuestion[]>()
 
   push({ event }: Pick<Recorded, 'event'>): void {
     switch (event.type) {
@@ -46,7 +53,25 @@ export class CallLedger {
           this.#approvals.set(event.callId, { ...approval, answered: event })
         return
       }
+      case 'question.asked':
+        this.#questions.set(event.callId, [
+          ...(this.#questions.get(event.callId) ?? []),
+          { asked: event, answered: undefined },
+        ])
+        return
+      case 'question.answered':
+        this.#questions.set(
+          event.callId,
+          (this.#questions.get(event.callId) ?? []).map((known) =>
+            // The first answer counts.
+            known.asked.place === event.place && known.answered === undefined
+              ? { ...known, answered: event }
+              : known,
+          ),
+        )
+        return
       case 'call.ended':
+        this.#questions.delete(event.callId)
         this.#calls.delete(event.callId)
         this.#approvals.delete(event.callId)
         this.#verdicts.delete(event.callId)
@@ -66,6 +91,15 @@ export class CallLedger {
   /** What the classifier said of a call without a result. */
   verdict(callId: CallId): AgentEventOf<'call.classified'> | undefined {
     return this.#verdicts.get(callId)
+  }
+
+  question(callId: CallId, place: number): RecordedQuestion | undefined {
+    return this.#questions.get(callId)?.find(({ asked }) => asked.place === place)
+  }
+
+  /** Questions of calls without a result, oldest first. */
+  get questions(): readonly RecordedQuestion[] {
+    return [...this.#questions.values()].flat()
   }
 
   /** Started calls without a result, oldest first. */

@@ -14,18 +14,26 @@ import type { Model } from '../effects/model/model.ts'
 import type { OutputFiles } from '../effects/output-files.ts'
 import type { ProcessRunner } from '../effects/process/process-runner.ts'
 import type { Project, ProjectMcpServer } from '../effects/project/project.ts'
+import type { SecretMask } from '../effects/secret-mask.ts'
 import type { ToolTable } from '../effects/tools/tool-table.ts'
 import type { Worktrees } from '../effects/worktrees/worktrees.ts'
 import type { LockInfo } from '../journal/session-lock.ts'
 import type { Storage } from '../journal/storage.ts'
 import type { AgentId } from '../machines/ids.ts'
 import type { Agent } from './agent.ts'
-import type { EngineEvent, PermissionOptions } from './api.ts'
+import type {
+  EngineEvent,
+  PermissionOptions,
+  QuestionAnswer,
+  QuestionOptions,
+  QuestionRequest,
+} from './api.ts'
 import type { Approvals } from './approvals.ts'
 import type { EngineDiagnosticCode } from './errors.ts'
 import type { EngineHooks } from './hooks/engine-hooks.ts'
 import type { KeepAlive } from './keep-alive.ts'
 import type { RunMachine } from './run-actor.ts'
+import type { WaitingAnswers } from './waiting-answers.ts'
 
 export interface EngineCore {
   readonly storage: Storage
@@ -51,6 +59,12 @@ export interface EngineCore {
   readonly mcpServers: readonly ProjectMcpServer[]
   /** Variables that no command and no server inherits. */
   readonly withheldEnv: readonly string[]
+  /** Variables of settings for commands, hooks and servers, without those that are withheld. */
+  readonly env: Readonly<Record<string, string>>
+  /** What takes the values of secrets out of results and outputs of hooks. */
+  readonly mask: SecretMask
+  /** Folders besides their working directories that agents work in: absolute, links resolved. */
+  readonly directories: readonly string[]
   readonly openMcpLink: OpenLink | undefined
   readonly root: RootOptions
   readonly limits: Limits
@@ -61,14 +75,17 @@ export interface EngineCore {
     readonly deny: readonly PermissionRule[]
     readonly ask: readonly PermissionRule[]
   }
-  /** Who can be asked about a call that needs approval. */
+  /** Who can be asked about a call that needs approval, and who answers questions. */
   readonly asking: {
     readonly canUseTool: PermissionOptions['canUseTool'] | undefined
     readonly mayWait: boolean
+    readonly answerQuestion: QuestionOptions['answer'] | undefined
+    readonly questionsWait: boolean
   }
   /** The classifier: its model, and milliseconds for one judgement. */
   readonly review: { readonly modelId: string; readonly timeoutMs: number }
   readonly approvals: Approvals
+  readonly questions: WaitingAnswers<QuestionRequest, QuestionAnswer>
   readonly hooks: EngineHooks
   /** Absolute, symlinks resolved. */
   readonly cwd: string

@@ -24,6 +24,7 @@ import { withRetries } from '../effects/model/retrying.ts'
 import type { OutputFiles } from '../effects/output-files.ts'
 import { createOutputFiles } from '../effects/output-files.ts'
 import { createLocalProcessRunner } from '../effects/process/local-process-runner.ts'
+import { createSecretMask, MIN_SECRET_CHARS, type Secret } from '../effects/secret-mask.ts'
 import { askParentTool } from '../effects/tools/agents/ask-parent.ts'
 import { listAgentsTool } from '../effects/tools/agents/list-agents.ts'
 import { sendMessageTool } from '../effects/tools/agents/send-message.ts'
@@ -49,12 +50,14 @@ import type {
   Engine,
   EngineEvent,
   EngineOptions,
+  QuestionAnswer,
+  QuestionRequest,
   ResumeOptions,
   Run,
   RunOptions,
   SpawnInput,
 } from './api.ts'
-import { Approvals } from './approvals.ts'
+import { answerApproval } from './approvals.ts'
 import { branchBirth, GO_ON_FROM_HERE, shareForBranch } from './branch.ts'
 import type { EngineCore } from './core.ts'
 import { effectLogic } from './effect-logic.ts'
@@ -71,11 +74,13 @@ import { EngineHooks } from './hooks/engine-hooks.ts'
 import { createInspection } from './inspection.ts'
 import { createKeepAlive } from './keep-alive.ts'
 import { openSession, sessionExists } from './open-session.ts'
+import { answerQuestion } from './questions.ts'
 import { hostBirth, rootBirth } from './root.ts'
 import type { RunMachine } from './run-actor.ts'
 import { createRun } from './run-handle.ts'
 import type { Session } from './session.ts'
 import { viewOf } from './view.ts'
+import { WaitingAnswers } from './waiting-answers.ts'
 import { lazyWorktrees } from './worktree/lazy-worktrees.ts'
 import { WORKTREE_TOOLS } from './worktree/worktree-tools.ts'
 
@@ -134,7 +139,15 @@ class LocalEngine implements Engine {
   }
 
   answer(approvalId: string, answer: ApprovalAnswer, by = 'host'): void {
-    this.#core.approvals.answer(approvalId, answer, by)
+    answerApproval(this.#core, approvalId, answer, by)
+  }
+
+  get questions(): readonly QuestionRequest[] {
+    return this.#core.questions.requests
+  }
+
+  answerQuestion(questionId: string, answer: QuestionAnswer, by = 'host'): void {
+    answerQuestion(this.#core, questionId, answer, by)
   }
 
   get agents(): readonly AgentView[] {
@@ -320,6 +333,11 @@ function createCore(options: EngineOptions, emit: (event: EngineEvent) => void):
         ? (project?.mcpServers ?? [])
         : Object.entries(options.mcpServers).map(([name, config]) => ({ name, config, from: 'the host' })),
     withheldEnv,
+    env: Object.fromEntries(
+      Object.entries(project?.env ?? {}).filter(([name]) => !withheldEnv.includes(name)),
+    ),
+    directories: project?.directories ?? [],
+    mask: createSecretMask(secretsOf(options)),
     openMcpLink: undefined,
     root: {
       modelId: options.modelId ?? 'sonnet',
@@ -333,6 +351,8 @@ function createCore(options: EngineOptions, emit: (event: EngineEvent) => void):
     asking: {
       canUseTool: options.permissions?.canUseTool,
       mayWait: options.permissions?.wait === true,
+      answerQuestion: options.questions?.answer,
+      questionsWait: options.questions?.wait === true,
     },
     review: {
       modelId: resolveModelId(options.review?.model ?? 'haiku', {
@@ -341,7 +361,8 @@ function createCore(options: EngineOptions, emit: (event: EngineEvent) => void):
       }),
       timeoutMs: options.review?.timeoutMs ?? 30_000,
     },
-    approvals: new Approvals(),
+    approvals: new WaitingAnswers(),
+    questions: new WaitingAnswers(),
     get hooks() {
       return hooks
     },
@@ -393,10 +414,6 @@ function outputFilesOf(
   })
 }
 
-/** The standard tools without those that speak to a person: there is no way yet to answer them. */
-const offeredTools = (): readonly Tool[] =>
-  standardTools().filter(({ name }) => name !== 'ExitPlanMode' && name !== 'AskUserQuestion')
-
 /** The tools that speak of other agents. */
 const AGENT_TOOLS: readonly Tool[] = [
   taskOutputTool,
@@ -406,12 +423,35 @@ const AGENT_TOOLS: readonly Tool[] = [
   askParentTool,
 ]
 
+/** What nobody is shown: variables that are withheld, and those that settings name, here and in settings. */
+function secretsOf({ withheldEnv = SECRETS, project }: EngineOptions): readonly Secret[] {
+  return secretsNamed([...withheldEnv, ...(project?.secrets ?? [])], project)
+}
+
+function secretsNamed(names: readonly string[], project: EngineOptions['project']): readonly Secret[] {
+  return names.flatMap((name) =>
+    [process.env[name], project?.env?.[name]].flatMap((value) =>
+      value === undefined ? [] : [{ name, value }],
+    ),
+  )
+}
+
+/** Of those that somebody named: a credential of the model that is shorter is none. */
+function shortSecrets({ withheldEnv = [], project }: EngineOptions): readonly Diagnostic[] {
+  const named = secretsNamed([...withheldEnv, ...(project?.secrets ?? [])], project)
+  return createSecretMask(named).unmasked.map((name) => ({
+    severity: 'warning',
+    code: 'secret-too-short',
+    message: `The value of the secret ${name} has fewer than ${MIN_SECRET_CHARS} characters, so it is not masked in results: it would stand in them by chance.`,
+  }))
+}
+
 /** The tools of all agents, before their pools choose. */
 function toolsOf({ tools, project, features: asked, cwd }: EngineOptions): readonly Tool[] {
   const { features } = readFeatures(process.env, asked)
   const hasWorktrees = features.worktree && commonDirOf(cwd ?? process.cwd()) !== undefined
   return [
-    ...(tools ?? [...offeredTools(), ...(hasWorktrees ? WORKTREE_TOOLS : [])]),
+    ...(tools ?? [...standardTools(), ...(hasWorktrees ? WORKTREE_TOOLS : [])]),
     ...(features.background ? AGENT_TOOLS : []),
     ...(project === undefined ? [] : [skillTool(() => project.skills)]),
     delegationTool(agentToolMoment(features)),
@@ -455,6 +495,7 @@ function shortcomingsOf(options: EngineOptions): readonly Diagnostic[] {
     ...allow.diagnostics,
     ...deny.diagnostics,
     ...mistyped,
+    ...shortSecrets(options),
     ...(mode === undefined ? [] : [mode]),
     ...(options.permissions?.mode === 'bypassPermissions' && modeOf(options) === 'default'
       ? [BYPASS_DISABLED]

@@ -15,6 +15,7 @@ import type { Fault } from '../machines/agent/events.ts'
 export type EngineErrorCode =
   | 'actor-failed'
   | 'bad-agent-id'
+  | 'bad-answer'
   | 'bad-cwd'
   | 'bad-option'
   | 'bad-rule'
@@ -25,6 +26,7 @@ export type EngineErrorCode =
   | 'newer-machine'
   | 'no-such-agent'
   | 'no-such-approval'
+  | 'no-such-question'
   | 'no-such-session'
   | 'no-tools-left'
   | 'other-project'
@@ -60,6 +62,7 @@ export type EngineDiagnosticCode =
   | 'orphan-not-ended'
   | 'output-not-written'
   | 'prompt-differs'
+  | 'question-failed'
   | 'snapshot-not-written'
   | 'snapshot-rejected'
 

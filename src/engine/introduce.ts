@@ -3,12 +3,13 @@
  * names, and its own first words. Each as an event of its log, so that every request can be made from that.
  */
 import type { ContextDiagnostic } from '../definitions/context/context-diagnostic.ts'
-import { inert } from '../definitions/context/envelope.ts'
+import { envelope, inert } from '../definitions/context/envelope.ts'
 import { renderSkill } from '../definitions/context/render-skill.ts'
 import { resolveSkill } from '../definitions/context/resolve-skill.ts'
 import type { AgentEventOf, EventDraft } from '../machines/agent/events.ts'
 import type { Agent } from './agent.ts'
 import type { EngineCore } from './core.ts'
+import { mayLeavePlan } from './questions.ts'
 
 type MessageAdded = AgentEventOf<'message.added'>
 type AgentDiagnosed = AgentEventOf<'agent.diagnosed'>
@@ -28,6 +29,7 @@ export async function introduce(core: EngineCore, agent: Agent): Promise<readonl
   return [
     ...(await userContext(core, agent)),
     ...skills(core, agent),
+    ...planMode(core, agent),
     ...(definition?.initialPrompt === undefined ? [] : [before('initial-prompt', definition.initialPrompt)]),
   ]
 }
@@ -54,6 +56,15 @@ function skills(core: EngineCore, agent: Agent): readonly (MessageAdded | AgentD
     return { type: 'agent.diagnosed', code: 'skill-not-loaded', message: inert(found.message) }
   })
 }
+
+/** What it may do is not to be read from its tools: it has all of them (Q5 of `questions.ts`). */
+function planMode(core: EngineCore, agent: Agent): readonly MessageAdded[] {
+  if (agent.mode !== 'plan' || !mayLeavePlan(core, agent)) return []
+  return [before('plan-mode', envelope('system-reminder', PLAN_MODE))]
+}
+
+const PLAN_MODE =
+  'Plan mode is on. Read and think as much as you need, but change nothing: calls that change something are refused, whatever tool makes them. When you know what to do, show your plan with ExitPlanMode; when it is approved, you carry it out. A question that only wants an answer needs no plan.'
 
 function before(about: string, content: string): MessageAdded {
   return { type: 'message.added', about, content, origin: { from: 'engine' }, before: true }

@@ -26,8 +26,11 @@ import {
   HookProcessStarted,
   HookResult,
   MessageAccepted,
+  ModeChanged,
   PermissionGranted,
   ProcessStarted,
+  QuestionAnswered,
+  QuestionAsked,
   ReviewEnded,
   RunKey,
   SeenFile,
@@ -63,6 +66,12 @@ const DigestValueSchema = z.strictObject({
   verdicts: z.array(CallClassified).optional(),
   /** The review of this run. */
   review: ReviewEnded.optional(),
+  /** Questions of calls without a result. */
+  questions: z
+    .array(z.strictObject({ asked: QuestionAsked, answered: QuestionAnswered.optional() }))
+    .optional(),
+  /** The last change of mode, and the run in which it came. */
+  mode: z.strictObject({ run: Bytes, event: ModeChanged }).optional(),
   /** Hooks of this run, by their moment. */
   hooks: z
     .record(
@@ -134,6 +143,12 @@ export interface RecordedHook {
   readonly process?: AgentEventOf<'hook.process_started'> | undefined
 }
 
+/** A change of the permission mode, and the run in which it came. */
+export interface ModeChange {
+  readonly run: number
+  readonly event: AgentEventOf<'mode.changed'>
+}
+
 /** A reply and its place; the reply itself is there when somebody may need it. */
 interface Placed {
   readonly place: ReplyPlace
@@ -176,6 +191,7 @@ export class LogDigest {
   #lastMessages: Readonly<Record<string, string>> = {}
   #isInBackground = false
   #worktree: OwnWorktree | undefined
+  #mode: ModeChange | undefined
 
   /** The digest that {@link value} was taken of. */
   static from(value: DigestValue, replies: ReadReplies): LogDigest {
@@ -189,6 +205,10 @@ export class LogDigest {
     }
     for (const event of value.verdicts ?? []) digest.ledger.push({ event })
     digest.#review = value.review
+    for (const { asked, answered } of value.questions ?? []) {
+      for (const event of answered === undefined ? [asked] : [asked, answered]) digest.ledger.push({ event })
+    }
+    digest.#mode = value.mode
     digest.#grants = value.grants ?? []
     for (const [moment, hooks] of Object.entries(value.hooks ?? {})) digest.#hooks.set(moment, hooks)
     digest.#hookCount = value.hookCount ?? 0
@@ -273,6 +293,9 @@ export class LogDigest {
         break
       case 'permission.granted':
         this.#grants = [...this.#grants, event]
+        break
+      case 'mode.changed':
+        this.#mode = { run: this.#run, event }
         break
       case 'server.started':
         this.#servers = [...this.#servers, event]
@@ -472,6 +495,11 @@ export class LogDigest {
     return this.#grants
   }
 
+  /** The last change of its permission mode. */
+  get modeChange(): ModeChange | undefined {
+    return this.#mode
+  }
+
   /** MCP servers that were started; a root's may be those of its session, which outlive its runs. */
   get servers(): readonly AgentEventOf<'server.started'>[] {
     return this.#servers
@@ -530,6 +558,13 @@ export class LogDigest {
       }),
       ...(this.ledger.verdicts.length > 0 && { verdicts: [...this.ledger.verdicts] }),
       ...(this.#review !== undefined && { review: this.#review }),
+      ...(this.ledger.questions.length > 0 && {
+        questions: this.ledger.questions.map(({ asked, answered }) => ({
+          asked,
+          ...(answered !== undefined && { answered }),
+        })),
+      }),
+      ...(this.#mode !== undefined && { mode: { run: this.#mode.run, event: this.#mode.event } }),
       ...(this.#hooks.size > 0 && {
         hooks: Object.fromEntries([...this.#hooks].map(([moment, hooks]) => [moment, [...hooks]])),
       }),

@@ -5,7 +5,7 @@ import type { PermissionMode } from '../definitions/permission-mode.ts'
 import type { Ceiling, PermissionPolicy, PermissionRequest } from '../definitions/permissions/decide.ts'
 import { ceilingOf, decide } from '../definitions/permissions/decide.ts'
 import { isNarrower } from '../definitions/permissions/modes.ts'
-import { refusalMessage, suggestRule } from '../definitions/permissions/refusal-message.ts'
+import { refusalMessage, suggestRules } from '../definitions/permissions/refusal-message.ts'
 import type { PermissionRule } from '../definitions/permissions/rule.ts'
 import { specifierKind } from '../definitions/permissions/rule.ts'
 import { readShell } from '../definitions/permissions/shell/read-shell.ts'
@@ -15,6 +15,8 @@ import { isInside, placePath } from '../effects/tools/confinement.ts'
 import type { Tool } from '../effects/tools/tool.ts'
 import type { Agent } from './agent.ts'
 import type { EngineCore } from './core.ts'
+import { allowRulesOf } from './grants.ts'
+import { modeOfSession } from './mode.ts'
 import { ROOT_TYPE } from './root.ts'
 import { outsideWorktree } from './worktree/stay-inside.ts'
 
@@ -34,8 +36,8 @@ export type Permission =
       readonly isByRule: boolean
       /** The classifier is to be asked before a person is. */
       readonly isForClassifier: boolean
-      /** The narrowest rule that would allow it. */
-      readonly suggestion: string | undefined
+      /** The narrowest rules that together would allow it. None where an ask rule wants it: it would ask again. */
+      readonly suggestions: readonly string[]
       /** For the model, when nobody can be asked: what was refused, and why approval is needed. */
       readonly refusal: (reason: string) => string
     }
@@ -47,7 +49,7 @@ export async function permissionFor(
   tool: Tool,
   input: unknown,
 ): Promise<Permission> {
-  const request = await requestOf(agent, tool, input)
+  const request = await requestOf(core, agent, tool, input)
   if (
     request.writesPath !== undefined &&
     request.resolvedPath !== undefined &&
@@ -71,7 +73,7 @@ export async function permissionFor(
     isByRule: decision.rule !== undefined,
     isForClassifier: decision.decision === 'classify',
     reason: decision.reason,
-    suggestion: suggestRule(request),
+    suggestions: decision.rule === undefined ? suggestRules(request) : [],
     refusal: (reason) => refusalMessage(request, { ...decision, reason }),
   }
 }
@@ -83,8 +85,13 @@ export function modeInForce(core: EngineCore, agent: Agent): PermissionMode {
 }
 
 /** Where the path of a call that a person has changed leads. */
-export async function judgedPathOf(agent: Agent, tool: Tool, input: unknown): Promise<string | undefined> {
-  return judgedPath(agent, await requestOf(agent, tool, input))
+export async function judgedPathOf(
+  core: EngineCore,
+  agent: Agent,
+  tool: Tool,
+  input: unknown,
+): Promise<string | undefined> {
+  return judgedPath(agent, await requestOf(core, agent, tool, input))
 }
 
 /** A path that nobody could place stays where it is named: it must not become another one later. */
@@ -96,7 +103,12 @@ function judgedPath(
   return path === undefined ? undefined : (resolvedPath ?? resolve(cwd, path))
 }
 
-async function requestOf(agent: Agent, tool: Tool, input: unknown): Promise<PermissionRequest> {
+async function requestOf(
+  core: EngineCore,
+  agent: Agent,
+  tool: Tool,
+  input: unknown,
+): Promise<PermissionRequest> {
   const { cwd } = agent
   const writesPath = tool.writes?.(input)
   const isPath = writesPath !== undefined || specifierKind(tool.name) === 'path'
@@ -114,8 +126,7 @@ async function requestOf(agent: Agent, tool: Tool, input: unknown): Promise<Perm
     isInsideCwd:
       path === undefined ||
       (place !== undefined &&
-        isInside(cwd, place.real) &&
-        !(writesPath !== undefined && (isProtected(cwd, place.named) || isProtected(cwd, place.real)))),
+        isInWorkingDirectory([cwd, ...core.directories], place, writesPath !== undefined)),
     ...(isInMemory && { isInMemory }),
     ...(subject !== undefined && { subject }),
     ...(specifierKind(tool.name) === 'command' &&
@@ -132,6 +143,16 @@ async function placeOf(cwd: string, path: string): Promise<Place | undefined> {
   } catch {
     return undefined
   }
+}
+
+/** Whether a path lies in one of the directories, and, to be written, is none of those that widen what is allowed. */
+function isInWorkingDirectory(
+  directories: readonly string[],
+  { named, real }: Place,
+  isWritten: boolean,
+): boolean {
+  const [home] = directories.filter((directory) => isInside(directory, real))
+  return home !== undefined && !(isWritten && (isProtected(home, named) || isProtected(home, real)))
 }
 
 /**
@@ -171,14 +192,14 @@ export function readGuard(core: EngineCore, agent: Agent): ((path: string) => bo
 /** Own mode and rules, what its definition says, and the ceiling of every ancestor, read live along the chain. */
 function policyOf(core: EngineCore, agent: Agent): PermissionPolicy {
   const { deny, ask } = core.rules
-  const allow = agent.session.allowRules
+  const allow = allowRulesOf(agent)
   const { only, deny: ownDeny } = agent.pool
   const ceilings: Ceiling[] = []
   for (let above = agent.parent; above !== undefined; above = above.parent) {
     ceilings.push(ceilingOf(above.id, { allow, deny, ask, mode: above.mode, ceilings: [] }, above.cwd))
   }
   // What the person or host says now holds for every agent, whatever mode its log gives it.
-  ceilings.push(ceilingOf('this engine', { allow, deny: [], mode: core.root.mode, ceilings: [] }))
+  ceilings.push(ceilingOf('this engine', { allow, deny: [], mode: modeOfSession(core, agent), ceilings: [] }))
   if (isStranger(agent)) ceilings.push(ceilingOf('a definition that is gone', STRANGER))
   return {
     allow,

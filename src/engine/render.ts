@@ -15,6 +15,7 @@ import { forkToolPool, resolveToolPool } from '../definitions/tool-pool.ts'
 import type { Agent, Prepared } from './agent.ts'
 import type { EngineCore } from './core.ts'
 import { EngineError } from './errors.ts'
+import { asksNobody, mayLeavePlan } from './questions.ts'
 import { ROOT_TYPE } from './root.ts'
 import { wantsWorktree } from './worktree/enter-worktree.ts'
 import { isInWorktree, planOf } from './worktree/own-worktree.ts'
@@ -34,12 +35,14 @@ export function poolOf(core: EngineCore, agent: Agent): ResolvedPool {
       // A child has a worktree by its isolation, or none.
       .filter((tool) => agent.parent === undefined || !isWorktreeTool(tool))
       .map(({ name }) => name)
-      .filter((name) => !coordinates || COORDINATOR_TOOLS.includes(name)),
+      .filter((name) => !coordinates || COORDINATOR_TOOLS.includes(name))
+      .filter((name) => !asksNobody(core, agent, name)),
     definition,
     {
       isChild: agent.parent !== undefined,
       nestingAllowed: depth < core.limits.depth,
-      mode: agent.mode,
+      // What may be left stays one array: permissions refuse until then (Q5).
+      mode: mayLeavePlan(core, agent) ? 'default' : agent.mode,
       // A tool that can change something is left out of `plan` even if some of its calls would not.
       isReadOnlyTool: (name) => READ_ONLY_TOOLS.has(name),
       ownMcpTools: ownTools,

@@ -20,6 +20,7 @@ export async function openSessionMcp(core: EngineCore, session: Session): Promis
     owner: session.id,
     cwd: core.cwd,
     clock: core.clock,
+    env: { ...process.env, ...core.env },
     withheldEnv: core.withheldEnv,
     client: { name: 'troupe', version: VERSION },
     onStarting: async ({ owner, server }) => {

@@ -322,11 +322,6 @@ export class Session {
     return this.#allow.rules
   }
 
-  /** Grants a rule to the whole session. The root's log has it. */
-  async grant(rule: string, by: string): Promise<void> {
-    await this.root.post({ type: 'permission.granted', rule, by })
-  }
-
   // ── preparing ────────────────────────────────────────────────────────────────────────────────────────
 
   /**

@@ -70,6 +70,17 @@ describe('a run', () => {
     expect(engine.runs[0]?.options).toEqual({})
   })
 
+  it.each<[string, string[], FakeHostOptions, boolean]>([
+    ['on a terminal', ['x'], { stderrIsTTY: true }, true],
+    ['with -p', ['-p', 'x'], { stderrIsTTY: true }, false],
+    ['with JSON for a program', ['x', '--output-format', 'json'], { stderrIsTTY: true }, false],
+    ['with piped input', ['x'], { stderrIsTTY: true, stdin: 'text' }, false],
+    ['with standard error in a file', ['x'], {}, false],
+  ])('lets calls wait for the person only where one can answer: %s', async (_, argv, options, waits) => {
+    const { engine } = await play(argv, { env: KEY, ...options })
+    expect(engine.options?.permissions?.wait ?? false).toBe(waits)
+  })
+
   it('keeps everything where TROUPE_HOME says', async () => {
     const { engine } = await play(['-p', 'x'], { env: { ...KEY, TROUPE_HOME: '/elsewhere' } })
     expect(engine.options?.home).toBe('/elsewhere')

@@ -199,6 +199,8 @@ const anyOrigin: fc.Arbitrary<AgentEventOf<'run.started'>['origin']> = fc.oneof(
 
 const resolved = <T>(value: fc.Arbitrary<T>) => fc.record({ value, rule: anyText })
 
+const anyMode = fc.constantFrom('default' as const, 'plan' as const, 'bubble' as const)
+
 const anyPlan: fc.Arbitrary<AgentEventOf<'agent.spawned'>['plan']> = fc
   .tuple(
     fc.record({
@@ -206,7 +208,7 @@ const anyPlan: fc.Arbitrary<AgentEventOf<'agent.spawned'>['plan']> = fc
       source: fc.constantFrom('built-in', 'project'),
       description: anyText,
       model: resolved(anyText),
-      mode: resolved(fc.constantFrom('default' as const, 'plan' as const, 'bubble' as const)),
+      mode: resolved(anyMode),
       maxTurns: optional(resolved(anyPositive)),
       cwd: optional(anyText),
     }),
@@ -328,6 +330,27 @@ const drafts: { readonly [T in EventDraft['type']]: fc.Arbitrary<Draft<T>> } = {
         message: optional(anyText),
       })
       .map(present),
+  ),
+  'question.asked': withType(
+    'question.asked',
+    fc.record({
+      callId: anyCallId,
+      place: fc.nat(3),
+      about: fc.constantFrom('plan' as const, 'questions' as const),
+    }),
+  ),
+  'question.answered': withType(
+    'question.answered',
+    fc.record({
+      callId: anyCallId,
+      place: fc.nat(3),
+      answer: fc.record({ kind: fc.constantFrom('plan' as const, 'questions' as const, 'none' as const) }),
+      by: anyText,
+    }),
+  ),
+  'mode.changed': withType(
+    'mode.changed',
+    fc.record({ from: anyMode, mode: anyMode, given: anyMode, by: anyText }),
   ),
   'permission.granted': withType('permission.granted', fc.record({ rule: anyText, by: anyText })),
   'agent.diagnosed': withType('agent.diagnosed', fc.record({ code: anyText, message: anyText })),

@@ -92,6 +92,29 @@ export const approvalAnswered = (id: CallId): RunEventOf<'approval.answered'> =>
   by: 'host',
 })
 
+export const questionAsked = (id: CallId): RunEventOf<'question.asked'> => ({
+  type: 'question.asked',
+  callId: id,
+  place: 0,
+  about: 'questions',
+})
+
+export const questionAnswered = (id: CallId): RunEventOf<'question.answered'> => ({
+  type: 'question.answered',
+  callId: id,
+  place: 0,
+  answer: { kind: 'none' },
+  by: 'host',
+})
+
+export const modeChanged = (): RunEventOf<'mode.changed'> => ({
+  type: 'mode.changed',
+  from: 'plan',
+  mode: 'default',
+  given: 'plan',
+  by: 'host',
+})
+
 export const drained = (): RunEventOf<'run.drained'> => ({ type: 'run.drained' })
 
 export const stopBlocked = (): RunEventOf<'stop.blocked'> => ({ type: 'stop.blocked' })

@@ -182,7 +182,7 @@ function createSession(plan: Plan, options: SessionOptions) {
       if (event.kind !== 'delta')
         world.note(
           () =>
-            `  ${event.kind} ${event.kind === 'late' ? event.type : event.kind === 'approval' ? event.request.approvalId : event.message}`,
+            `  ${event.kind} ${event.kind === 'late' ? event.type : event.kind === 'approval' ? event.request.approvalId : event.kind === 'question' ? event.request.questionId : event.message}`,
         )
       tell((each) => each.onNotice?.(event))
     }

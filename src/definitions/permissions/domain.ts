@@ -17,12 +17,20 @@ export function domainOf(specifier: string): string | undefined {
  * `*.`; to deny, of both, and of whatever is no address.
  */
 export function coversAddress(domain: string, address: string | undefined, kind: RuleKind): boolean {
-  const host = address === undefined ? undefined : hostOf(address)
+  const host = address === undefined ? undefined : hostOfCall(address)
   if (host === undefined) return isWide(kind)
   const isBelow = domain.startsWith('*.')
   const name = isBelow ? domain.slice(2) : domain
   if (isWide(kind)) return host === name || host.endsWith(`.${name}`)
   return isBelow ? host.endsWith(`.${name}`) : host === name
+}
+
+let last: { readonly address: string; readonly host: string | undefined } | undefined
+
+/** One call is looked at by many rules: the host of the last address is kept. It depends on the address alone. */
+function hostOfCall(address: string): string | undefined {
+  if (last?.address !== address) last = { address, host: hostOf(address) }
+  return last.host
 }
 
 function hostOf(address: string): string | undefined {

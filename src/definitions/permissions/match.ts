@@ -234,7 +234,7 @@ function matchesName(rule: PermissionRule, subject: string | undefined, kind: Ru
     case 'skill':
       return matchesSkill(specifier, subject, kind)
     case 'domain': {
-      const domain = domainOf(specifier)
+      const domain = domainOfRule(rule, specifier)
       return domain === undefined ? isWide(kind) : coversAddress(domain, subject, kind)
     }
     case 'command':
@@ -242,6 +242,17 @@ function matchesName(rule: PermissionRule, subject: string | undefined, kind: Ru
     case 'unknown':
       return isWide(kind)
   }
+}
+
+const domains = new WeakMap<PermissionRule, { readonly domain: string | undefined }>()
+
+/** Read once a rule: there may be many, and each is looked at for each address. */
+function domainOfRule(rule: PermissionRule, specifier: string): string | undefined {
+  const known = domains.get(rule)
+  if (known !== undefined) return known.domain
+  const domain = domainOf(specifier)
+  domains.set(rule, { domain })
+  return domain
 }
 
 function matchesAgentType(specifier: string, type: string | undefined, kind: RuleKind): boolean {

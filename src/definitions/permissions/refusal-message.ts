@@ -42,12 +42,6 @@ export function suggestRules(request: PermissionRequest): readonly string[] {
   return candidates.find((texts) => isShort(texts) && wouldAllow(texts, request)) ?? []
 }
 
-/** The one rule that would allow the call; undefined when it takes several, or only the whole tool would do. */
-export function suggestRule(request: PermissionRequest): string | undefined {
-  const rules = suggestRules(request)
-  return rules.length === 1 ? rules[0] : undefined
-}
-
 function wouldAllow(texts: readonly string[], request: PermissionRequest): boolean {
   const { rules } = parseRules(texts, { kind: 'allow', source: 'suggestion' })
   return rulesThatAllow(rules, request) !== undefined

@@ -15,7 +15,7 @@ import { parseMcpConfig } from '../mcp/parse-config.ts'
 import { teller } from './diagnostic.ts'
 import type { ProjectMcpServer } from './project.ts'
 import { readSettingsText } from './read-text.ts'
-import type { Settings, SettingsScope } from './settings.ts'
+import type { SurroundingSettings } from './settings.ts'
 
 /** What the servers are gathered from. */
 export interface McpSources {
@@ -26,7 +26,7 @@ export interface McpSources {
   readonly configs: readonly string[]
   /** `.mcp.json`, with the folder, resolved, that it must lie in. */
   readonly mcpJson: { readonly path: string; readonly within: string }
-  readonly settings: readonly Settings[]
+  readonly settings: readonly SurroundingSettings[]
   readonly isTrusted: boolean
 }
 
@@ -39,7 +39,7 @@ export interface McpReading {
   readonly allowsAll: boolean
 }
 
-type ServerScope = 'flag' | Exclude<SettingsScope, 'policy'>
+type ServerScope = 'flag' | 'local' | 'project' | 'user'
 
 const STRONGEST_FIRST: readonly ServerScope[] = ['flag', 'local', 'project', 'user']
 
@@ -124,12 +124,12 @@ async function fromMcpJson(
 }
 
 function fromSettings(
-  { scope, path, mcpServers }: Settings,
+  { scope, path, mcpServers }: SurroundingSettings,
   environment: Environment,
   diagnostics: FileDiagnostic[],
 ): Source {
   // A policy brings no servers of its own; what its file holds of them is the person's.
-  const rank = scope === 'policy' ? 'user' : scope
+  const rank = scope === 'policy' ? 'user' : scope === 'flags' ? 'flag' : scope
   if (Object.keys(mcpServers).length === 0) return { scope: rank, from: path, servers: new Map() }
   return parsed(rank, path, JSON.stringify({ mcpServers }), environment, diagnostics)
 }

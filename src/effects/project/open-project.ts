@@ -11,6 +11,7 @@
  * O3 Two readings never overlap; a change during one leads to another.
  * O4 Nothing that cannot be read makes it reject: it is a diagnostic.
  */
+import { statSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { type AgentDefinition, type ProjectFacts, whenToUseOf } from '../../definitions/agent-definition.ts'
@@ -26,16 +27,17 @@ import { type Clock, systemClock } from '../clock.ts'
 import { loadSkills, type SkillPlaces } from '../context/load-skills.ts'
 import { realFolder } from '../context/repository-root.ts'
 import type { Environment } from '../mcp/expand-variables.ts'
+import { environmentOf } from '../settings/environment.ts'
 import { permissionRulesOf } from '../settings/permission-rules.ts'
-import { readSettings as readPermissionSettings } from '../settings/read-settings.ts'
+import { readSettings } from '../settings/read-settings.ts'
 import { againAfter } from './again-after.ts'
 import { diagnosticOf } from './diagnostic.ts'
 import { gatherMcpServers } from './mcp-servers.ts'
 import { type Plugin, type PluginFolder, readPlugin } from './plugin.ts'
 import type { Project } from './project.ts'
-import { agentPlaces, findPlaces, type ProjectPlaces, settingsPlaces } from './project-places.ts'
+import { agentPlaces, findPlaces, type ProjectPlaces } from './project-places.ts'
 import { type AgentSources, createAgentFileReader } from './read-agent-files.ts'
-import { readSettings, type Settings } from './settings.ts'
+import { isOfProject, type SurroundingSettings, surroundingSettings } from './settings.ts'
 import { withoutDistrusted } from './trust.ts'
 import { createMemory, createUserContext } from './user-context.ts'
 import { watchTargets } from './watch-targets.ts'
@@ -81,10 +83,12 @@ export async function openProject(options: ProjectOptions): Promise<Project> {
   } = options
   const configDir = resolve(options.configDir ?? (env['CLAUDE_CONFIG_DIR'] || join(home, '.claude')))
   const places = findPlaces({ cwd: options.cwd, home, configDir, policyDir: options.policyDir })
-  const [settings, plugins] = await Promise.all([
-    readSettings(settingsPlaces(places)),
+  const policy = options.policyDir === undefined ? {} : { policyDir: options.policyDir }
+  const [read, plugins] = await Promise.all([
+    readSettings({ cwd: places.cwd, folders: places.folders, configDir, ...policy }),
     Promise.all((options.plugins ?? []).map(readPlugin)),
   ])
+  const settings = surroundingSettings(read.layers)
   const mcp = await gatherMcpServers({
     cwd: places.cwd,
     environment: env,
@@ -107,21 +111,20 @@ export async function openProject(options: ProjectOptions): Promise<Project> {
     builtIn,
     strict,
   })
-  const { root } = places
-  const policy = options.policyDir === undefined ? {} : { policyDir: options.policyDir }
-  const permissionSettings = await readPermissionSettings({ cwd: options.cwd, root, configDir, ...policy })
-  const permissions = permissionRulesOf(permissionSettings.layers, { isTrusted, home })
+  const permissions = permissionRulesOf(read.layers, { isTrusted, home })
+  const folders = existingFolders(permissions.additionalDirectories)
   // The strongest layer comes first, and has the last word.
   const worktree: WorktreeOptions = Object.assign(
     {},
-    ...permissionSettings.layers.toReversed().map((layer) => layer.settings.worktree),
+    ...read.layers.toReversed().map((layer) => layer.settings.worktree),
   )
   const settingsHooks = hooksOf(settings.files, isTrusted)
   const fixed = [
+    ...read.diagnostics,
     ...settings.diagnostics,
     ...settingsHooks.diagnostics,
-    ...permissionSettings.diagnostics.filter((each) => !isSaid(each, settings.diagnostics)),
     ...permissions.diagnostics,
+    ...folders.diagnostics,
     ...mcp.diagnostics,
     ...plugins.flatMap(({ diagnostics }) => diagnostics),
   ]
@@ -178,6 +181,9 @@ export async function openProject(options: ProjectOptions): Promise<Project> {
     hooks: settingsHooks.hooks,
     permissions,
     worktree,
+    directories: folders.found,
+    env: environmentOf(read.layers, { isTrusted }),
+    secrets: [...new Set(read.layers.flatMap((layer) => layer.settings.secrets))],
     userSettingsFile: join(realFolder(configDir), 'settings.json'),
     userContext: createUserContext(places, env),
     memory: createMemory(places, (diagnostic) => late.push(diagnostic)),
@@ -239,26 +245,37 @@ function createLoader(parts: LoaderParts): (before: Loaded | undefined) => Promi
   }
 }
 
-/** Two readers look at one file for what each needs; what is wrong with it is said once. */
-const isSaid = (one: FileDiagnostic, said: readonly FileDiagnostic[]): boolean =>
-  said.some(
-    ({ file, line, code }) =>
-      file === one.file && code === one.code && (line === one.line || WHOLE_FILE.has(code)),
-  )
-
-const WHOLE_FILE: ReadonlySet<string> = new Set(['settings-unreadable', 'settings-outside'])
+/** Further folders to work in, links resolved. One that is not there now is no place to work in later. */
+function existingFolders(paths: readonly string[]): {
+  readonly found: readonly string[]
+  readonly diagnostics: readonly FileDiagnostic[]
+} {
+  const isFolder = (path: string): boolean =>
+    statSync(path, { throwIfNoEntry: false })?.isDirectory() === true
+  const found = paths.filter(isFolder).map(realFolder)
+  const diagnostics = paths
+    .filter((path) => !isFolder(path))
+    .map((path) =>
+      diagnosticOf(
+        'warning',
+        path,
+        'settings-not-honoured',
+        'It is named in permissions.additionalDirectories and is no folder that is there: agents do not work in it.',
+      ),
+    )
+  return { found: [...new Set(found)], diagnostics }
+}
 
 /** Hooks of settings. A project's run only when it is trusted; what is reserved for plugins and policies is theirs. */
 function hooksOf(
-  files: readonly Settings[],
+  files: readonly SurroundingSettings[],
   isTrusted: boolean,
 ): { readonly hooks: readonly ScopedHook[]; readonly diagnostics: readonly FileDiagnostic[] } {
   const isReserved = files.some((file) => file.strictPluginOnlyCustomization.includes('hooks'))
   const diagnostics: FileDiagnostic[] = []
   const hooks = files.flatMap(({ scope, path, hooks }) => {
     if (hooks.length === 0) return []
-    const isProjects = scope === 'project' || scope === 'local'
-    if (isProjects && !isTrusted) {
+    if (isOfProject({ scope }) && !isTrusted) {
       const message =
         'The hooks of this file do not run, because the project is not trusted. Look at their commands; then trust the project (--trust-project).'
       diagnostics.push(diagnosticOf('warning', path, 'project-not-trusted', message))

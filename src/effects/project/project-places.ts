@@ -9,7 +9,6 @@
 import { dirname, join } from 'node:path'
 import { findRepositoryRoot, realFolder } from '../context/repository-root.ts'
 import { isInside } from '../tools/confinement.ts'
-import type { SettingsPlace } from './settings.ts'
 import type { AgentPlace } from './walk-agent-files.ts'
 
 /** A folder of the project that may hold `.claude`. */
@@ -78,22 +77,6 @@ export function agentPlaces({ configDir, policyDir, folders }: ProjectPlaces): r
       within: [realFolder(configDir), realFolder(own)],
       origin: { source: 'userSettings', baseDir: configDir },
     },
-  ]
-}
-
-/** Settings files, the strongest first. */
-export function settingsPlaces({ configDir, policyDir, folders }: ProjectPlaces): readonly SettingsPlace[] {
-  const policy =
-    policyDir === undefined
-      ? []
-      : ['managed-settings.json', 'settings.json'].map((name) => join(policyDir, name))
-  const inFolders = (scope: 'local' | 'project', name: string): readonly SettingsPlace[] =>
-    folders.map(({ path, within }) => ({ scope, path: join(path, '.claude', name), within }))
-  return [
-    ...policy.map((path): SettingsPlace => ({ scope: 'policy', path, within: undefined })),
-    ...inFolders('local', 'settings.local.json'),
-    ...inFolders('project', 'settings.json'),
-    { scope: 'user', path: join(configDir, 'settings.json'), within: undefined },
   ]
 }
 

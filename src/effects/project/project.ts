@@ -41,6 +41,12 @@ export interface Project {
   readonly permissions?: SettingsPermissions
   /** How settings files want worktrees to be made. Absent: none says anything. */
   readonly worktree?: WorktreeOptions
+  /** Further folders that agents work in, absolute, links resolved. Absent: none. */
+  readonly directories?: readonly string[]
+  /** Variables for commands, hooks and MCP servers. Absent: none. */
+  readonly env?: Readonly<Record<string, string>>
+  /** Names of environment variables whose values are masked in what agents and logs get. Absent: none. */
+  readonly secrets?: readonly string[]
   /** Hooks of settings files, for all agents. */
   readonly hooks: readonly ScopedHook[]
   /** CLAUDE.md files and, unless `gitStatus` is false, the git status, as one message. Never rejects. */

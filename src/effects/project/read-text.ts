@@ -49,12 +49,6 @@ export function parseJsonObject(text: string): JsonObject {
   return isObject(value) ? { kind: 'object', value } : { kind: 'broken', reason: 'it is no JSON object' }
 }
 
-/** The line on which a key of an object stands, by its first mention; undefined when it is not written plainly. */
-export function lineOfKey(text: string, key: string): number | undefined {
-  const at = text.indexOf(JSON.stringify(key))
-  return at === -1 ? undefined : text.slice(0, at).split('\n').length
-}
-
 /** An object with keys. */
 export const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)

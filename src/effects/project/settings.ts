@@ -1,7 +1,8 @@
 /**
- * Settings files, as far as agents and MCP servers are concerned: other keys are other readers' business.
+ * What settings files say of agents' surroundings: MCP servers, hooks, and what a project is trusted with. The files
+ * are read once, in `effects/settings`; this reads those keys of them.
  *
- * S1 A file that is broken, or a value that cannot be read, is a diagnostic; what can be read holds.
+ * S1 A value that cannot be read is a diagnostic; what can be read holds.
  * S2 In doubt less: a reservation for plugins that cannot be read reserves everything, a broken file trusts nobody.
  * S3 A project cannot trust itself: those keys have no force in its files, and that is told.
  */
@@ -11,23 +12,14 @@ import type { FileDiagnostic } from '../../definitions/files/agent-file.ts'
 import { readHooks } from '../../definitions/files/read-hooks.ts'
 import type { TrustSurface } from '../../definitions/files/trust.ts'
 import type { HookDeclaration } from '../../definitions/hook-declaration.ts'
+import type { SettingsLayer, SettingsSource } from '../settings/read-settings.ts'
 import { type Tell, teller } from './diagnostic.ts'
-import { isObject, lineOfKey, parseJsonObject, readSettingsText } from './read-text.ts'
 
-/** Whose settings a file holds. `local`: the person's own for one project, in the project's folder. */
-export type SettingsScope = 'policy' | 'user' | 'project' | 'local'
-
-/** A file to read. */
-export interface SettingsPlace {
-  readonly scope: SettingsScope
-  /** Absolute. */
+/** What a file says of surroundings. */
+export interface SurroundingSettings {
+  readonly scope: SettingsSource
+  /** Absolute, or where else it stands. */
   readonly path: string
-  /** Folder, resolved, that it must lie in; undefined: anywhere. */
-  readonly within: string | undefined
-}
-
-/** What a file says. */
-export interface Settings extends SettingsPlace {
   /** As written, one entry a server. */
   readonly mcpServers: Readonly<Record<string, unknown>>
   readonly enableAllProjectMcpServers: boolean
@@ -37,102 +29,77 @@ export interface Settings extends SettingsPlace {
   readonly hooks: readonly HookDeclaration[]
 }
 
-/** The files that are there, in the order of the places, and what is wrong with them. */
-export interface SettingsReading {
-  readonly files: readonly Settings[]
-  readonly diagnostics: readonly FileDiagnostic[]
-}
-
 const SURFACES: readonly TrustSurface[] = ['hooks', 'mcp', 'tools']
 const Names = z.union([z.string().transform((name) => [name]), z.array(z.string())])
 
-/** Reads the files. Never rejects. */
-export async function readSettings(places: readonly SettingsPlace[]): Promise<SettingsReading> {
+/** Reads those keys, file by file. Pure. */
+export function surroundingSettings(layers: readonly SettingsLayer[]): {
+  readonly files: readonly SurroundingSettings[]
+  readonly diagnostics: readonly FileDiagnostic[]
+} {
   const diagnostics: FileDiagnostic[] = []
-  const read = await Promise.all(
-    places.map(async (place) => ({ place, read: await readSettingsText(place.path, place.within) })),
-  )
-  const files = read.flatMap(({ place, read }) => {
-    if (read.kind === 'missing') return []
-    const tell = teller(place.path, diagnostics)
-    if (read.kind === 'text') return [settingsIn(read.text, place, tell)]
-    const code = read.kind === 'outside' ? 'settings-outside' : 'settings-unreadable'
-    tell('error', code, `The settings are not in force: ${read.reason}.`)
-    return [nothingIn(place)]
-  })
+  const files = layers.map((layer) => settingsOf(layer, teller(layer.file, diagnostics)))
   return { files, diagnostics }
 }
 
-/** What holds where a file says nothing that can be read. */
-function nothingIn(place: SettingsPlace): Settings {
-  return {
-    ...place,
-    mcpServers: {},
-    enableAllProjectMcpServers: false,
-    enabledMcpjsonServers: [],
-    disabledMcpjsonServers: [],
-    // A policy that cannot be read may have reserved anything.
-    strictPluginOnlyCustomization: place.scope === 'policy' ? SURFACES : [],
-    hooks: [],
-  }
-}
+/** Whether a file is one of a project's. */
+export const isOfProject = ({ scope }: Pick<SurroundingSettings, 'scope'>): boolean =>
+  scope === 'project' || scope === 'local'
 
-function settingsIn(text: string, place: SettingsPlace, tell: Tell): Settings {
-  const parsed = parseJsonObject(text)
-  if (parsed.kind === 'broken') {
-    const effect = place.scope === 'policy' ? '; until then all that can be is reserved for plugins' : ''
-    tell(
-      'error',
-      'settings-unreadable',
-      `The settings are not in force: ${parsed.reason}. Correct the file${effect}.`,
-      parsed.line,
-    )
-    return nothingIn(place)
-  }
-  const { value } = parsed
+function settingsOf(
+  { source: scope, file, settings, isBroken }: SettingsLayer,
+  tell: Tell,
+): SurroundingSettings {
+  const { raw, mcpServers, lineOf } = settings
+  const isProjects = isOfProject({ scope })
   const field = <T>(key: string, schema: z.ZodType<T>, otherwise: T): T => {
-    if (value[key] === undefined) return otherwise
-    const read = schema.safeParse(value[key])
+    if (raw[key] === undefined) return otherwise
+    const read = schema.safeParse(raw[key])
     if (read.success) return read.data
     const message = `\`${key}\` is not in force: ${printable(read.error.issues[0]?.message ?? 'it cannot be read')}.`
-    tell('error', 'settings-field-unreadable', message, lineOfKey(text, key))
+    tell('error', 'settings-field-unreadable', message, lineOf(key))
     return otherwise
-  }
-  const isProjects = place.scope === 'project' || place.scope === 'local'
-  if (isProjects) {
-    for (const key of OWN_KEYS.filter((each) => value[each] !== undefined)) {
-      const message = `\`${key}\` has no force here: a project does not decide what it is trusted with. Put it into your own settings.`
-      tell('warning', 'settings-not-honoured', message, lineOfKey(text, key))
-    }
   }
   const own = <T>(key: string, schema: z.ZodType<T>, otherwise: T): T =>
     isProjects ? otherwise : field(key, schema, otherwise)
-  const servers = value['mcpServers']
-  if (servers !== undefined && !isObject(servers))
-    tell(
-      'error',
-      'settings-field-unreadable',
-      '`mcpServers` is not in force: it must be an object of servers.',
-      lineOfKey(text, 'mcpServers'),
-    )
+  if (isProjects) {
+    for (const key of OWN_KEYS.filter((each) => raw[each] !== undefined)) {
+      const message = `\`${key}\` has no force here: a project does not decide what it is trusted with. Put it into your own settings.`
+      tell('warning', 'settings-not-honoured', message, lineOf(key))
+    }
+  }
   return {
-    ...place,
-    mcpServers: isObject(servers) ? servers : {},
+    scope,
+    path: file,
+    mcpServers,
     enableAllProjectMcpServers: own('enableAllProjectMcpServers', z.boolean(), false),
     enabledMcpjsonServers: own('enabledMcpjsonServers', Names, []),
     // Less is always allowed.
     disabledMcpjsonServers: field('disabledMcpjsonServers', Names, []),
-    strictPluginOnlyCustomization: isProjects
-      ? []
-      : surfacesIn(value['strictPluginOnlyCustomization'], text, tell),
-    hooks: hooksIn(value['hooks'], text, tell),
+    strictPluginOnlyCustomization: reserved(scope, isBroken, settings, tell),
+    hooks: hooksIn(settings, tell),
   }
 }
 
-function hooksIn(value: unknown, text: string, tell: Tell): readonly HookDeclaration[] {
+function reserved(
+  scope: SettingsSource,
+  isBroken: boolean,
+  settings: SettingsLayer['settings'],
+  tell: Tell,
+): readonly TrustSurface[] {
+  if (isOfProject({ scope })) return []
+  // A policy that cannot be read may have reserved anything.
+  if (isBroken) return scope === 'policy' ? SURFACES : []
+  return surfacesIn(settings, tell)
+}
+
+function hooksIn(
+  { hooks: value, lineOf }: SettingsLayer['settings'],
+  tell: Tell,
+): readonly HookDeclaration[] {
   if (value === undefined) return []
   const { hooks, problems } = readHooks(value)
-  for (const { code, message } of problems) tell('warning', code, message, lineOfKey(text, 'hooks'))
+  for (const { code, message } of problems) tell('warning', code, message, lineOf('hooks'))
   return hooks
 }
 
@@ -142,10 +109,11 @@ const OWN_KEYS = [
   'strictPluginOnlyCustomization',
 ] as const
 
-function surfacesIn(value: unknown, text: string, tell: Tell): readonly TrustSurface[] {
+function surfacesIn({ raw, lineOf }: SettingsLayer['settings'], tell: Tell): readonly TrustSurface[] {
+  const value = raw['strictPluginOnlyCustomization']
   if (value === undefined || value === false) return []
   if (value === true) return SURFACES
-  const line = lineOfKey(text, 'strictPluginOnlyCustomization')
+  const line = lineOf('strictPluginOnlyCustomization')
   const problem = (what: string): void =>
     tell(
       'error',

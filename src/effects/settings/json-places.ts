@@ -55,7 +55,8 @@ export function jsonPlaces(text: string): JsonPlaces {
   const broken = (expected: string): JsonPlaces => ({
     kind: 'broken',
     problem: problemAt(text, at, expected),
-    place: placeIn(text, at),
+    // What ends too early ends on its last line that says something.
+    place: placeIn(text, at >= text.length ? text.trimEnd().length : at),
   })
   /** A key with its colon. */
   const takeKey = (frame: Frame): string | undefined => {

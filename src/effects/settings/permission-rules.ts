@@ -2,7 +2,7 @@
  * What settings say about permissions, put together.
  *
  *   R1  Deny and ask rules of every file hold: they only narrow.
- *   R2  A project that nobody trusts may narrow and never widen: its allow rules, further folders and a mode wider
+ *   R2  A project that nobody trusts may narrow and never widen: its allow rules, further folders, variables and a mode wider
  *       than the person's have no force. Its own folder holds both of its files, so both are the project's.
  *   R3  The mode is that of the strongest file that names one. Where any file disables `bypassPermissions`, it is
  *       `default` instead.
@@ -102,18 +102,20 @@ function modeOf(
 /** Once a file: what of it has no force. */
 function tellDistrusted({ file, settings }: SettingsLayer, diagnostics: SettingsDiagnostic[]): void {
   const { allow, additionalDirectories, defaultMode } = settings.permissions
+  const hasEnv = Object.keys(settings.env).length > 0
   const lost = [
     ...(allow.length === 0
       ? []
       : [allow.length === 1 ? 'its allow rule' : `its ${allow.length} allow rules`]),
     ...(additionalDirectories.length === 0 ? [] : ['its further folders']),
+    ...(hasEnv ? ['its environment variables'] : []),
     ...(defaultMode === undefined || isNarrower(defaultMode, 'default') || defaultMode === 'default'
       ? []
       : [`its mode "${defaultMode}"`]),
   ]
   if (lost.length === 0) return
   const [line] = allow.flatMap((rule) => (rule.line === undefined ? [] : [rule.line]))
-  const message = `${lost.join(', ')} ${lost.length === 1 && allow.length <= 1 && additionalDirectories.length === 0 ? 'has' : 'have'} no force: the project is not trusted. Look at what it would allow; then trust the project (--trust-project).`
+  const message = `${lost.join(', ')} ${lost.length === 1 && allow.length <= 1 && additionalDirectories.length === 0 && !hasEnv ? 'has' : 'have'} no force: the project is not trusted. Look at what it would allow; then trust the project (--trust-project).`
   const sentence = message.charAt(0).toUpperCase() + message.slice(1)
   diagnostics.push({
     severity: 'warning',

@@ -23,6 +23,8 @@ export interface SettingsLayer {
   /** The folder, absolute, that the file speaks for: `/x` in its rules starts there. */
   readonly folder: string
   readonly settings: Settings
+  /** Nothing of it can be read; what holds instead is in `settings`. */
+  readonly isBroken: boolean
 }
 
 /** Where to look. Paths are absolute. */
@@ -30,6 +32,8 @@ export interface SettingsPlaces {
   readonly cwd: string
   /** Of the repository; `cwd` itself where there is none. Default: found from `cwd`. */
   readonly root?: string
+  /** The project's folders, the nearest first, each with the folder that its files must lie in. Default: found. */
+  readonly folders?: readonly { readonly path: string; readonly within: string }[]
   /** The person's own folder of settings. */
   readonly configDir: string
   /** Folder of whoever administers the machine. */
@@ -65,7 +69,7 @@ interface SettingsFile {
 }
 
 function filesOf(places: SettingsPlaces): readonly SettingsFile[] {
-  const { cwd, configDir, policyDir, flags } = places
+  const { cwd, configDir, policyDir, flags, folders = projectFolders(places) } = places
   const inPolicy = (folder: string): readonly SettingsFile[] =>
     ['managed-settings.json', 'settings.json'].map((name) => ({
       source: 'policy',
@@ -73,11 +77,11 @@ function filesOf(places: SettingsPlaces): readonly SettingsFile[] {
       folder,
     }))
   const inProject = (source: 'local' | 'project', name: string): readonly SettingsFile[] =>
-    projectFolders(places).map(({ folder, root }) => ({
+    folders.map(({ path, within }) => ({
       source,
-      file: join(folder, '.claude', name),
-      folder,
-      within: root,
+      file: join(path, '.claude', name),
+      folder: path,
+      within,
     }))
   const fromFlags = (value: string): SettingsFile =>
     value.trimStart().startsWith('{')
@@ -95,7 +99,7 @@ function filesOf(places: SettingsPlaces): readonly SettingsFile[] {
 /** From the working directory up to the root, the nearest first. */
 function projectFolders(
   places: SettingsPlaces,
-): readonly { readonly folder: string; readonly root: string }[] {
+): readonly { readonly path: string; readonly within: string }[] {
   const cwd = realFolder(places.cwd)
   const root = realFolder(places.root ?? findRepositoryRoot(cwd) ?? cwd)
   const own = realFolder(places.configDir)
@@ -103,7 +107,7 @@ function projectFolders(
   while (isBelow(root, folders.at(-1) ?? root)) folders.push(dirname(folders.at(-1) ?? root))
   return folders
     .filter((folder) => realFolder(join(folder, '.claude')) !== own)
-    .map((folder) => ({ folder, root: isBelow(root, folder) || folder === root ? root : folder }))
+    .map((path) => ({ path, within: isBelow(root, path) || path === root ? root : path }))
 }
 
 function isBelow(root: string, folder: string): boolean {
@@ -120,7 +124,13 @@ async function readFile(place: SettingsFile): Promise<{
   const tell: TellSettings = (severity, code, message, at) => {
     diagnostics.push({ severity, code, message, file, ...at })
   }
-  const layerOf = (settings: Settings): SettingsLayer => ({ source, file, folder, settings })
+  const layerOf = (settings: Settings | undefined): SettingsLayer => ({
+    source,
+    file,
+    folder,
+    settings: settings ?? insteadOf(source),
+    isBroken: settings === undefined,
+  })
   const read =
     place.text === undefined
       ? await readSettingsText(file, within)
@@ -133,9 +143,9 @@ async function readFile(place: SettingsFile): Promise<{
   if (read.kind !== 'text') {
     const code = read.kind === 'outside' ? 'settings-outside' : 'settings-unreadable'
     tell('error', code, `None of it is in force: ${read.reason}.`)
-    return { layer: layerOf(insteadOf(source)), diagnostics }
+    return { layer: layerOf(undefined), diagnostics }
   }
-  return { layer: layerOf(settingsIn(read.text, tell) ?? insteadOf(source)), diagnostics }
+  return { layer: layerOf(settingsIn(read.text, tell)), diagnostics }
 }
 
 /** What holds in place of a file that cannot be read (F4). */

@@ -1,8 +1,8 @@
 /**
  * What a settings file says, field by field: a broken field is told and left out, the others hold (law 11).
  *
- * Owns: the shape of `permissions`, `env`, `statusLine`, `worktree`. Does not own: `hooks` and `mcpServers`, which are kept as
- * written for their readers, and the keys about trust, which `effects/project` reads.
+ * Owns: the shape of `permissions`, `env`, `secrets`, `statusLine`, `worktree`. Does not own: `hooks` and `mcpServers`, which are
+ * kept as written, and the keys about trust, which are read where they are needed (`effects/project/settings.ts`).
  */
 import * as z from 'zod'
 import { printable } from '../../definitions/context/text.ts'
@@ -35,6 +35,8 @@ export interface Settings {
   }
   /** For the environment of commands. */
   readonly env: Readonly<Record<string, string>>
+  /** Names of environment variables whose values nobody is shown. */
+  readonly secrets: readonly string[]
   /** As written. */
   readonly hooks: unknown
   readonly statusLine: StatusLine | undefined
@@ -43,6 +45,8 @@ export interface Settings {
   readonly mcpServers: Readonly<Record<string, unknown>>
   /** Everything in the file, also what means nothing here. */
   readonly raw: Readonly<Record<string, unknown>>
+  /** The line, from 1, on which a key at the top stands. */
+  lineOf(key: string): number | undefined
 }
 
 /** A command whose output is shown as the status line. */
@@ -72,16 +76,17 @@ export const NO_SETTINGS: Settings = {
     isBypassDisabled: false,
   },
   env: {},
+  secrets: [],
   hooks: undefined,
   statusLine: undefined,
   worktree: undefined,
   mcpServers: {},
   raw: {},
+  lineOf: () => undefined,
 }
 
 /** Reads the text of a settings file; undefined when it is no JSON object. Never throws. */
 export function settingsIn(text: string, tell: TellSettings): Settings | undefined {
-  if (text.trim() === '') return NO_SETTINGS
   const places = jsonPlaces(text)
   if (places.kind === 'broken') {
     tell(
@@ -147,11 +152,13 @@ export function settingsIn(text: string, tell: TellSettings): Settings | undefin
       isBypassDisabled: read(['permissions', 'disableBypassPermissionsMode'], Disabled, false, true),
     },
     env: envIn(raw, places.placeOf, tell),
+    secrets: texts(['secrets']).map(({ text: name }) => name),
     hooks: raw['hooks'],
     statusLine: read(['statusLine'], StatusLine.optional(), undefined),
     worktree: read(['worktree'], WorktreeOptions.optional(), undefined),
     mcpServers: read(['mcpServers'], z.record(z.string(), z.unknown()), {}),
     raw,
+    lineOf: (key) => places.placeOf([key])?.line,
   }
 }
 
@@ -159,7 +166,7 @@ const Mode = PermissionMode.exclude(['bubble']).optional()
 const Disabled = z.union([z.literal('disable'), z.boolean()]).transform((value) => value !== false)
 
 const KNOWN_KEYS: readonly string[] = [
-  ...['$schema', 'permissions', 'env', 'hooks', 'statusLine', 'mcpServers', 'worktree'],
+  ...['$schema', 'permissions', 'env', 'secrets', 'hooks', 'statusLine', 'mcpServers', 'worktree'],
   // Read by `effects/project`.
   ...['enableAllProjectMcpServers', 'enabledMcpjsonServers', 'disabledMcpjsonServers'],
   'strictPluginOnlyCustomization',

@@ -3,6 +3,7 @@
  * answers one (law 12).
  */
 import * as z from 'zod'
+import { PermissionMode } from '../../definitions/permission-mode.ts'
 import { ToolRefusal } from './tool-refusal.ts'
 
 /** One thing to choose. */
@@ -26,10 +27,14 @@ export type Question =
   | { readonly kind: 'questions'; readonly questions: readonly AskedQuestion[] }
 
 const PlanAnswer = z.discriminatedUnion('approved', [
-  z.object({ kind: z.literal('plan'), approved: z.literal(true) }),
+  z.object({
+    kind: z.literal('plan'),
+    approved: z.literal(true),
+    mode: PermissionMode.exclude(['plan', 'bubble']).optional(),
+  }),
   z.object({ kind: z.literal('plan'), approved: z.literal(false), feedback: z.string().optional() }),
 ])
-/** The answer to a plan. `feedback`: what to change. */
+/** The answer to a plan. `feedback`: what to change. `mode`: in which permission mode it is carried out. */
 export type PlanAnswer = z.infer<typeof PlanAnswer>
 
 const QuestionsAnswer = z.object({

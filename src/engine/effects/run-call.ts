@@ -23,9 +23,11 @@ import type { EngineCore } from '../core.ts'
 import type { Effect } from '../effect-logic.ts'
 import { EngineError, messageOf } from '../errors.ts'
 import { reasonsOf } from '../hooks/engine-hooks.ts'
+import { notifyPerson } from '../hooks/notification-hooks.ts'
 import type { BeforeCall } from '../hooks/tool-hooks.ts'
 import { afterCall, beforeCall, permissionHooks } from '../hooks/tool-hooks.ts'
 import { fetchGuard, judgedPathOf, permissionFor, readGuard } from '../permission.ts'
+import { askPort } from '../questions.ts'
 import { withVerdict } from '../review/judge-call.ts'
 import { isWorktreeTool, runWorktreeTool } from '../worktree/worktree-tools.ts'
 import { checkedOutput } from './checked-output.ts'
@@ -61,13 +63,24 @@ export function runCall(core: EngineCore): Effect<CallInput> {
     await agent.equip(() => signal)
     const call: Call = { agent, callId, block, signal, started }
     try {
-      return [reminded(agent, await resultOf(core, call))]
+      return [reminded(agent, masked(core, await resultOf(core, call)))]
     } catch (error) {
       // Nothing of it is the tool's: the engine suspends, the log is gone, or the call was aborted.
       if (error instanceof Suspended || EngineError.is(error) || signal.aborted) throw error
       // A tool's own `isReadOnly`, `ruleSubject` and the like are a host's code, too (C3).
-      return [reminded(agent, failedResult(callId, block.id, `${block.name} failed: ${messageOf(error)}`))]
+      const failed = failedResult(callId, block.id, `${block.name} failed: ${messageOf(error)}`)
+      return [reminded(agent, masked(core, failed))]
     }
+  }
+}
+
+/** The result without the values of secrets. The body's output is masked before it is cut, too: the rest is stored. */
+function masked({ mask }: EngineCore, ended: CallEnded): CallEnded {
+  const { result, toolUseResult } = ended
+  return {
+    ...ended,
+    result: mask.plain(result),
+    ...(toolUseResult !== undefined && { toolUseResult: mask.plain(toolUseResult) }),
   }
 }
 
@@ -148,15 +161,15 @@ async function approvedInput(
   const asked = await permissionHooks(core, call, tool)
   if (asked?.decision === 'allow') return { input, judged }
   if (asked?.decision === 'deny') return { refused: `${tool.name} was refused by a hook (${asked.why}).` }
-  const { reason, suggestion, refusal } =
+  const { reason, suggestions, refusal } =
     permission.kind === 'ask'
       ? permission
       : {
           reason: `a hook asks for approval (${reasonsOf(decision?.reasons ?? [])})`,
-          suggestion: undefined,
+          suggestions: [],
           refusal: (why: string) => `${tool.name} was refused: ${why}, and nobody can be asked here.`,
         }
-  const question = { toolName: tool.name, toolUseId: block.id, input: block.input, reason, suggestion }
+  const question = { toolName: tool.name, toolUseId: block.id, input, reason, suggestions }
   const answer = await approvalFor(core, agent, callId, question, signal)
   if (answer === undefined) return { refused: refusal(reason) }
   if (answer.decision === 'deny') {
@@ -169,7 +182,7 @@ async function approvedInput(
   const changed = tool.inputSchema.safeParse(answer.input)
   if (!changed.success)
     return { refused: `${tool.name} was approved with an input that it does not take, so it was not run.` }
-  return { input: changed.data, judged: await judgedPathOf(agent, tool, changed.data) }
+  return { input: changed.data, judged: await judgedPathOf(core, agent, tool, changed.data) }
 }
 
 /** After a restart: what a call was approved with instead of what the model wrote. */
@@ -198,7 +211,11 @@ async function runBody(
     agent.noteActivity(activityOf(tool, input))
     // A body that does not heed its signal must not keep its agent for ever.
     const output = await withGrace(tool.run(input, { ...context, intent }), signal, core.clock, BODY_GRACE_MS)
-    return await endedResult(call, checkedOutput(tool.name, output), core.limits.toolResultChars)
+    return await endedResult(
+      call,
+      core.mask.plain(checkedOutput(tool.name, output)),
+      core.limits.toolResultChars,
+    )
   } catch (error) {
     if (error instanceof Suspended) throw error
     if (signal.aborted) return interruptedResult(callId, block.id, block.name, hasStarted)
@@ -223,6 +240,10 @@ function contextOf(
 ): Omit<ToolContext, 'intent'> & { readonly intent: undefined } {
   const { agent, callId, signal, started } = call
   const mayRead = readGuard(core, agent)
+  const ask = askPort(core, agent, callId)
+  let notices = 0
+  const hasEnv = Object.keys(core.env).length > 0
+  const writableRoots = [...agent.writableRoots, ...core.directories]
   return {
     agentId: agent.id,
     callId,
@@ -236,6 +257,7 @@ function contextOf(
       run: (request) =>
         core.processes.run({
           ...request,
+          ...(hasEnv && { env: { ...core.env, ...request.env } }),
           onStarted: (process) => {
             request.onStarted?.(process)
             recordProcess(agent, callId, process)
@@ -247,9 +269,13 @@ function contextOf(
     agents: agentsPort(core, agent, signal),
     todos: () => agent.todos,
     mayFetch: (url) => fetchGuard(core, agent)(url),
-    notify: (text) => notify(core, agent, text),
-    ...(agent.writableRoots.length > 0 && { writableRoots: agent.writableRoots }),
+    notify: (text) => {
+      notices += 1
+      notify(core, call, core.mask.text(text), notices)
+    },
+    ...(writableRoots.length > 0 && { writableRoots }),
     ...(mayRead !== undefined && { mayRead }),
+    ...(ask !== undefined && { ask }),
     intent: undefined,
     isRepeat: started !== undefined,
   }
@@ -266,8 +292,14 @@ function recordProcess(
     .catch((error: unknown) => agent.fault(error, `recording process ${pid} of call ${callId}`))
 }
 
-/** Told to the host, and to the agent with its next request. */
-function notify(core: EngineCore, agent: Agent, text: string): void {
+/** Told to the host, to hooks, and to the agent with its next request. */
+function notify(core: EngineCore, { agent, callId, signal }: Call, text: string, count: number): void {
+  notifyPerson(
+    core,
+    agent,
+    { type: 'shell_input_wait', which: `notice ${count} ${callId}`, message: text },
+    signal,
+  )()
   core.diagnose('tool-notice', `agent ${agent.id}: ${text}`)
   agent
     .post({

@@ -55,6 +55,7 @@ export class EngineHooks {
       declarations: () => [...options.declared(), ...[...this.#ofAgents.values()].flat()],
       functions: options.functions,
       clock: core.clock,
+      env: { ...process.env, ...core.env },
       withheldEnv: core.withheldEnv,
       projectDir: core.cwd,
     })
@@ -133,9 +134,10 @@ export class EngineHooks {
     input: HookInput,
     signal: AbortSignal,
   ): Promise<readonly HookContribution[]> {
+    const { mask } = this.#core
     const name = agent.nextHook()
     const nameOf = (mark: string): string => mark.slice(agent.id.length + 1)
-    return this.#hooks.run(input, {
+    const runs = await this.#hooks.run(input, {
       agentId: agent.id,
       signal,
       cwd: agent.cwd,
@@ -166,9 +168,10 @@ export class EngineHooks {
           type: 'hook.ended',
           hook: nameOf(mark),
           durationMs: Math.round(durationMs),
-          outcome: logged(outcome),
+          outcome: logged(mask.plain(outcome)),
         }),
     })
+    return runs.map((run) => ({ ...run, outcome: mask.plain(run.outcome) }))
   }
 
   /** Says what is not honoured of what hooks said. */

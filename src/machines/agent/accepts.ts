@@ -46,6 +46,8 @@ export const ACCEPTED: Readonly<Record<RunEventType, readonly Phase[]>> = {
   'call.classified': ['acting'],
   'approval.requested': ['acting'],
   'approval.answered': ['acting'],
+  'question.asked': ['acting'],
+  'question.answered': ['acting'],
   'process.started': ['acting', 'draining', 'stopping'],
   'call.ended': ['acting', 'draining', 'stopping'],
   'run.drained': ['draining'],
@@ -74,6 +76,7 @@ export const ACCEPTED: Readonly<Record<RunEventType, readonly Phase[]>> = {
   'child.released': LIVE,
   'agent.diagnosed': LIVE,
   'permission.granted': LIVE,
+  'mode.changed': LIVE,
   'servers.requested': LIVE,
   'server.started': LIVE,
   'hook.started': LIVE,
@@ -113,6 +116,8 @@ export function accepts(
     case 'call.classified':
     case 'approval.requested':
     case 'approval.answered':
+    case 'question.asked':
+    case 'question.answered':
       return run.context.calls.some((call) => call.callId === event.callId && call.phase !== 'waiting')
     case 'process.started':
     case 'call.ended':

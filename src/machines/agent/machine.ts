@@ -285,6 +285,7 @@ export const agentMachine = machineSetup.createMachine({
     'child.released': { actions: 'forgetChild' },
     'agent.diagnosed': {},
     'permission.granted': {},
+    'mode.changed': {},
     'servers.requested': {},
     'server.started': {},
     'hook.started': {},
@@ -393,6 +394,8 @@ export const agentMachine = machineSetup.createMachine({
                 'call.classified': { guard: 'isRequestedCall', actions: 'countClassifier' },
                 'approval.requested': { guard: 'isRequestedCall' },
                 'approval.answered': { guard: 'isRequestedCall' },
+                'question.asked': { guard: 'isRequestedCall' },
+                'question.answered': { guard: 'isRequestedCall' },
                 'process.started': { guard: 'isOpenCall' },
                 'call.ended': {
                   guard: 'isOpenCall',

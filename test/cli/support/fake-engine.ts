@@ -110,6 +110,10 @@ export function createFakeEngine(): FakeEngine {
       answer: () => {
         throw new Error('no test of the command line answers')
       },
+      questions: [],
+      answerQuestion: () => {
+        throw new Error('no test of the command line answers')
+      },
       spawn: () => {
         throw new Error('the command line spawns nothing')
       },

@@ -9,11 +9,7 @@ import {
   type PermissionRequest,
 } from '../../../src/definitions/permissions/decide.ts'
 import { isNarrower, modeDiagnostic, resolveChildMode } from '../../../src/definitions/permissions/modes.ts'
-import {
-  refusalMessage,
-  suggestRule,
-  suggestRules,
-} from '../../../src/definitions/permissions/refusal-message.ts'
+import { refusalMessage, suggestRules } from '../../../src/definitions/permissions/refusal-message.ts'
 import { CWD, request, rules } from './rules-for-tests.ts'
 
 const policyOf = (more: Partial<PermissionPolicy> = {}): PermissionPolicy => ({
@@ -428,7 +424,7 @@ describe('the message of a refusal', () => {
       'Bash(git ls-files:*)',
       'Bash(wc -l:*)',
     ])
-    expect(suggestRule(request('Bash', 'a; b'))).toBeUndefined()
+    expect(suggestRules(request('Bash', 'a; b'))).toEqual(['Bash(a)', 'Bash(b)'])
   })
 
   it.each([
@@ -452,8 +448,8 @@ describe('the message of a refusal', () => {
   })
 
   it('suggests an exact command where the second word is no subcommand', () => {
-    expect(suggestRule(request('Bash', 'rm -rf build'))).toBe('Bash(rm -rf build)')
-    expect(suggestRule(request('Bash', 'echo ":)"'))).toBeUndefined()
+    expect(suggestRules(request('Bash', 'rm -rf build'))).toEqual(['Bash(rm -rf build)'])
+    expect(suggestRules(request('Bash', 'echo ":)"'))).toEqual([])
   })
 
   it('says what refused, and suggests nothing, when it was a deny rule or plan', () => {

@@ -232,7 +232,7 @@ describe('what settings say about permissions', () => {
       ['project-not-trusted', at(FILES.project), 4],
     ])
     expect(distrusted.diagnostics[1]?.message).toMatch(
-      /^Its 2 allow rules, its further folders, its mode "bypassPermissions" have no force: the project is not trusted\./,
+      /^Its 2 allow rules, its further folders, its environment variables, its mode "bypassPermissions" have no force: the project is not trusted\./,
     )
     expect(distrusted.diagnostics[0]?.message).toMatch(/^Its allow rule has no force/)
     const trusted = await read(true)

@@ -1,0 +1,38 @@
+/**
+ * The permission mode of an agent, live.
+ *
+ *   M1  What the person or host says when the engine is made is the mode of the root, whatever its log says: a session
+ *       that is continued under a narrower mode is narrower from then on.
+ *   M2  An approved plan changes it, as an event. The change holds for the rest of that run, over restarts too, and for
+ *       later runs as long as the session stays open in the engine that saw it. Whoever opens the session again says
+ *       anew how it goes on; under a mode other than the one that the plan was approved under it does not hold at all.
+ *   M3  Every decision reads it here, of the agent itself and of each ancestor: what changes above holds below at once.
+ */
+import type { PermissionMode } from '../definitions/permission-mode.ts'
+import type { AgentEventOf } from '../machines/agent/events.ts'
+import type { Agent } from './agent.ts'
+import type { EngineCore } from './core.ts'
+import { ROOT_TYPE } from './root.ts'
+
+/** The mode that is in force for an agent's own calls, ancestors apart. */
+export function modeOf(core: EngineCore, agent: Agent): PermissionMode {
+  return changeInForce(core, agent)?.mode ?? modeAtStart(core, agent)
+}
+
+/** The mode before any change of it. */
+export function modeAtStart(core: EngineCore, agent: Agent): PermissionMode {
+  const { agentType, mode } = agent.birth.plan
+  return agentType === ROOT_TYPE ? core.root.mode : mode.value
+}
+
+/** The widest that the person or host gives the agents of a session. */
+export function modeOfSession(core: EngineCore, { session }: Agent): PermissionMode {
+  return changeInForce(core, session.root)?.mode ?? core.root.mode
+}
+
+function changeInForce(core: EngineCore, agent: Agent): AgentEventOf<'mode.changed'> | undefined {
+  const change = agent.digest.modeChange
+  if (change === undefined || agent.parent !== undefined || change.event.given !== core.root.mode)
+    return undefined
+  return change.run === agent.runNumber || agent.hasSeenModeChange ? change.event : undefined
+}
