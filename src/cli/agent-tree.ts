@@ -5,6 +5,7 @@
 import type { EngineEvent } from '../engine/api.ts'
 import type { AgentEvent, EndStatus } from '../machines/agent/events.ts'
 import { isToolUse } from '../machines/agent/messages.ts'
+import { describeBudget } from './describe-budget.ts'
 import { describeCall } from './describe-call.ts'
 import { firstLine, oneLine, tokensOf } from './format.ts'
 
@@ -107,6 +108,10 @@ export function createAgentTree(cwd: string): AgentTree {
           : `call ${event.outcome}: ${resultLine(event.result.content)}`
       case 'request.failed':
         return `no reply after ${event.attempts} attempts: ${oneLine(event.fault.message, 160)}`
+      case 'budget.warned':
+        return `nearly spent: ${describeBudget(event)}`
+      case 'budget.refused':
+        return `makes no request: ${describeBudget(event)}`
       case 'agent.faulted':
         return `fault: ${oneLine(event.fault.message, 160)}`
       case 'kill.requested':

@@ -44,6 +44,11 @@ export interface RunArguments extends ProjectArguments {
   readonly allowedTools: readonly string[]
   readonly disallowedTools: readonly string[]
   readonly maxTurns: number | undefined
+  /** US dollars. */
+  readonly maxBudgetUsd: number | undefined
+  readonly maxBudgetTokens: number | undefined
+  /** Seconds of running time. */
+  readonly maxTime: number | undefined
   readonly systemPrompt: string | undefined
   readonly appendSystemPrompt: string | undefined
   readonly durability: Durability
@@ -95,6 +100,9 @@ interface RunOptionValues extends ProjectOptionValues {
   readonly allowedTools?: readonly string[]
   readonly disallowedTools?: readonly string[]
   readonly maxTurns?: number
+  readonly maxBudgetUsd?: number
+  readonly maxBudgetTokens?: number
+  readonly maxTime?: number
   readonly systemPrompt?: string
   readonly appendSystemPrompt?: string
   readonly sessionId?: string
@@ -180,6 +188,9 @@ function withRunOptions(command: Command): Command {
     )
     .option('--disallowedTools, --disallowed-tools <rules...>', 'rules that forbid', collectRules)
     .option('--max-turns <n>', 'replies that the run may take', wholeNumber(1))
+    .option('--max-budget-usd <amount>', 'US dollars that a run and its sub-agents may cost', amount)
+    .option('--max-budget-tokens <n>', 'tokens that they may use', wholeNumber(1))
+    .option('--max-time <seconds>', 'running time of the run', amount)
     .option('--system-prompt <text>', 'replaces the system prompt')
     .option('--append-system-prompt <text>', 'is added to the system prompt')
     .addOption(
@@ -340,6 +351,9 @@ function runArguments(words: readonly string[], options: RunOptionValues): RunAr
     allowedTools: options.allowedTools ?? [],
     disallowedTools: options.disallowedTools ?? [],
     maxTurns: options.maxTurns,
+    maxBudgetUsd: options.maxBudgetUsd,
+    maxBudgetTokens: options.maxBudgetTokens,
+    maxTime: options.maxTime,
     systemPrompt: options.systemPrompt,
     appendSystemPrompt: options.appendSystemPrompt,
     durability: options.durability,
@@ -377,6 +391,14 @@ function wholeNumber(least: number): (value: string) => number {
     }
     return number
   }
+}
+
+/** A number above 0, with a point or without. */
+function amount(value: string): number {
+  const number = Number(value)
+  if (!/^\d*\.?\d+$/.test(value) || !(number > 0) || number === Number.POSITIVE_INFINITY)
+    throw new InvalidArgumentError('It must be a number above 0, such as 2 or 0.50.')
+  return number
 }
 
 function sessionId(value: string): string {

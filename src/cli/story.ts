@@ -2,6 +2,7 @@
 import type { AgentEvent, AgentEventOf } from '../machines/agent/events.ts'
 import { isText, isToolUse, type ResultContent } from '../machines/agent/messages.ts'
 import type { Colours } from './colours.ts'
+import { describeBudget } from './describe-budget.ts'
 import { describeCall } from './describe-call.ts'
 import { counted, firstLine, formatCount, formatDuration, oneLine, timeOfDay, tokensOf } from './format.ts'
 import type { StoryEntry } from './merge-logs.ts'
@@ -90,6 +91,12 @@ function tell(event: AgentEvent, at: number, agent: Agent, cwd: string): Told[] 
     }
     case 'request.failed':
       return line(`✖ no reply after ${counted(event.attempts, 'attempt')}: ${event.fault.message}`, 'bad')
+    case 'budget.refused':
+      return line(`✖ no request: ${describeBudget(event)}`, 'bad')
+    case 'budget.warned':
+      return line(`! nearly spent: ${describeBudget(event)}`, 'quiet')
+    case 'time.expired':
+      return line(`! its running time of ${formatDuration(event.of)} is used up`, 'quiet')
     case 'agent.faulted':
       return line(`✖ fault: ${event.fault.message}`, 'bad')
     case 'kill.requested':

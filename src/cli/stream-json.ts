@@ -10,12 +10,12 @@
  *       runs, before the result that tells its parent.
  */
 
+import type { PriceList } from '../definitions/prices.ts'
 import type { EngineEvent, RunResult } from '../engine/api.ts'
 import type { AgentEventOf, Recorded } from '../machines/agent/events.ts'
 import { isToolUse, type PromptContent, type Usage } from '../machines/agent/messages.ts'
 import { describeCall } from './describe-call.ts'
 import { tokensOf } from './format.ts'
-import type { PriceList } from './prices.ts'
 import { type ResultLine, resultLine } from './result-line.ts'
 import { createStreamEvents, type StreamEvent, type StreamEvents } from './stream-events.ts'
 
@@ -269,6 +269,9 @@ export function createStreamJson(options: StreamJsonOptions): StreamJson {
       // What the engine adds is in the log (`isMeta`); who reads a stream wants what was said and done.
       case 'message.added':
       case 'process.started':
+      case 'budget.refused':
+      case 'budget.warned':
+      case 'time.expired':
       case 'report.accepted':
       case 'report.rejected':
       case 'servers.requested':

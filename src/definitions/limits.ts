@@ -22,6 +22,12 @@ export interface Limits {
   readonly outputFileBytes: number
   /** Messages that wait for one agent; one more is refused. */
   readonly messages: number
+  /** Tokens of all kinds that a run of the root and everybody below it may use. Absent: not limited. */
+  readonly tokens?: number
+  /** US dollars that they may cost, by the prices that the engine knows. Absent: not limited. */
+  readonly usd?: number
+  /** Milliseconds of running time of a run; time that it is switched off does not count. Absent: not limited. */
+  readonly runningMs?: number
   /** How often in a row stop hooks may send an agent back to work. */
   readonly stopBlocks: number
 }

@@ -2,7 +2,7 @@
 import { DEFAULT_LIMITS } from './limits.ts'
 
 /** Token counts of one request, as the Messages API gives them. Other fields pass through. */
-interface ReportUsage {
+export interface ReportUsage {
   readonly input_tokens: number
   readonly output_tokens: number
   readonly cache_creation_input_tokens?: number | undefined

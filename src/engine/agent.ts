@@ -6,6 +6,7 @@
  */
 import { BehaviorSubject, Subject } from 'rxjs'
 import type { AgentDefinition } from '../definitions/agent-definition.ts'
+import { tokensOfText } from '../definitions/estimate.ts'
 import type { PermissionMode } from '../definitions/permission-mode.ts'
 import type { ModelDelta, RequestMessage, ToolDefinition } from '../effects/model/model.ts'
 import type { ShellTable } from '../effects/process/shell-table.ts'
@@ -19,6 +20,7 @@ import { START_CURSOR } from '../journal/cursor.ts'
 import { encode } from '../journal/encode.ts'
 import type { Conversation } from '../journal/projections/conversation.ts'
 import { createConversation } from '../journal/projections/conversation.ts'
+import { inputTokensOf } from '../journal/projections/measure.ts'
 import type { RequestMessages } from '../journal/projections/request-messages.ts'
 import { createRequestMessages } from '../journal/projections/request-messages.ts'
 import type { ModelUsage } from '../journal/projections/usage.ts'
@@ -38,6 +40,7 @@ import type { Denial } from './api.ts'
 import { sharedConversation } from './branch.ts'
 import type { CallLedger } from './call-ledger.ts'
 import type { EngineCore } from './core.ts'
+import { Deadline } from './deadline.ts'
 import { EffectScope } from './effect-scope.ts'
 import { Suspended } from './effects/suspended.ts'
 import { EngineError, JournalError, messageOf, toFault } from './errors.ts'
@@ -94,6 +97,8 @@ export class Agent implements MailboxOwner {
   readonly scope = new EffectScope()
   readonly deltas$ = new Subject<ModelDelta>()
   readonly servers: AgentServers
+  /** Of its running time; undefined where that is not limited. */
+  readonly deadline: Deadline | undefined
   readonly phase$ = new BehaviorSubject<Phase | 'idle'>('idle')
 
   /** Rendered by the `prepare` effect, or read back at a resume. */
@@ -125,6 +130,8 @@ export class Agent implements MailboxOwner {
   #request: { readonly model: string; readonly projection: RequestMessages } | undefined
   #apiDurationMs = 0
   #late = 0
+  /** Budgets whose warning is on its way to the log. */
+  #warning: readonly string[] = []
   /** Who waits for something to tell it, and who waits for it to leave the foreground. */
   #newsWaiters: (() => void)[] = []
   #placementWaiters: (() => void)[] = []
@@ -149,6 +156,7 @@ export class Agent implements MailboxOwner {
     this.logPath = logPath
     this.#snapshots = snapshots
     this.servers = new AgentServers(this, core.tools)
+    this.deadline = core.limits.runningMs === undefined ? undefined : new Deadline(core, this)
     this.#identity = {
       sessionId: session.id,
       agentId: id,
@@ -216,6 +224,28 @@ export class Agent implements MailboxOwner {
   /** Running time of the run in milliseconds. */
   get elapsedMs(): number {
     return elapsed(this.#digest.clock, this.#core.clock.now())
+  }
+
+  /** Whether the running time of its run is used up. */
+  get isOutOfTime(): boolean {
+    return this.#actor?.snapshot.context.isOutOfTime === true
+  }
+
+  /** Whether its log says that a budget is nearly spent, or is about to. */
+  hasBeenWarned(limit: string): boolean {
+    return this.#warning.includes(limit) || this.#digest.warned.includes(limit)
+  }
+
+  /** Says that a budget of its is nearly spent. Nobody waits for it. */
+  warn(event: AgentEventOf<'budget.warned'>): void {
+    this.#warning = [...this.#warning, event.limit]
+    // A rejected post means that the log is gone: the agent has been halted with a better error.
+    this.post(event).catch(() => {})
+  }
+
+  /** The model that answers it. */
+  get model(): string {
+    return this.birth.plan.model.value
   }
 
   get modelUsage(): ModelUsage {
@@ -427,6 +457,18 @@ export class Agent implements MailboxOwner {
     return isSame && this.#request?.model === model ? this.#request.projection : undefined
   }
 
+  /** Tokens that its next request sends, roughly. */
+  async inputTokens(): Promise<number> {
+    const conversation = this.#conversation.loaded ?? (await this.loadConversation())
+    return inputTokensOf(conversation, () => this.#fixedTokens())
+  }
+
+  /** Tokens of system prompt and tools. */
+  #fixedTokens(): number {
+    const { system = '', tools = [] } = this.prepared ?? {}
+    return tokensOfText(system) + tokensOfText(JSON.stringify(tools))
+  }
+
   /** What a call of its last reply asks for, as the model wrote it. */
   toolUse(callId: CallId): ToolUseBlock | undefined {
     return this.#digest.toolUse(callId)
@@ -500,6 +542,7 @@ export class Agent implements MailboxOwner {
     this.#snapshotIfDue(true)
     this.#stopped ??= reason
     this.#core.keepAlive.release(this)
+    this.deadline?.end()
     this.#actor?.stop()
     this.#rejectWaiters(reason)
     await this.scope.settled()
@@ -570,6 +613,7 @@ export class Agent implements MailboxOwner {
     this.#isStarted = true
     this.#core.keepAlive.hold(this)
     this.#actor?.start()
+    this.deadline?.begin()
     this.#showPhase()
   }
 
@@ -642,14 +686,28 @@ export class Agent implements MailboxOwner {
       this.#actor?.start()
     }
     this.#take(step)
+    // Now that its digest has what it cost, and before the next one begins.
+    if (event.type === 'reply.received' || event.type === 'request.failed')
+      this.session.budget.release(this.id)
     if (event.type !== 'agent.spawned' && !isBetweenRuns(this.#actor?.snapshot, event))
       this.#actor?.apply(event)
     this.#emitFact(recorded)
     this.#showPhase()
+    this.#watchLimits(event)
     this.#wakeWaiters(event)
     if (event.type === 'agent.ended') this.#onEnd(event)
     // Behind the last of a batch, log and agent are at one.
     if (this.#staged.length === 0) this.#snapshotIfDue(false)
+  }
+
+  #watchLimits({ type }: AgentEvent): void {
+    if (type === 'run.started') {
+      this.#warning = []
+      this.deadline?.begin()
+    } else if (type === 'agent.ended') this.deadline?.end()
+    // A request that was given up holds nothing any more.
+    if (this.session.budget.holds(this.id) && this.phase$.value !== 'requesting')
+      this.session.budget.release(this.id)
   }
 
   #wakeWaiters(event: AgentEvent): void {
@@ -660,10 +718,10 @@ export class Agent implements MailboxOwner {
         return
       case 'message.added':
       case 'run.started':
-        for (const key of event.tells ?? []) this.session.ends.forget(key)
+        for (const key of event.tells ?? []) this.session.forgetEnd(key)
         return
       case 'call.ended':
-        if (event.delivered !== undefined) this.session.ends.forget(event.delivered)
+        if (event.delivered !== undefined) this.session.forgetEnd(event.delivered)
         return
       case 'agent.backgrounded': {
         const waiters = this.#placementWaiters
@@ -691,6 +749,8 @@ export class Agent implements MailboxOwner {
     this.#stopped ??= failure
     this.#core.keepAlive.release(this)
     this.#mailbox.close()
+    this.deadline?.end()
+    this.session.budget.release(this.id)
     this.#actor?.stop()
     this.#rejectWaiters(failure)
   }

@@ -9,6 +9,7 @@ import type { Features } from '../definitions/features.ts'
 import type { Limits } from '../definitions/limits.ts'
 import type { McpServerConfig } from '../definitions/mcp-server-config.ts'
 import type { PermissionMode } from '../definitions/permission-mode.ts'
+import type { ModelFactsTable } from '../definitions/prices.ts'
 import type { Clock } from '../effects/clock.ts'
 import type { AnyHostHook } from '../effects/hooks/hook.ts'
 import type { Ids } from '../effects/ids.ts'
@@ -73,6 +74,8 @@ export interface EngineOptions {
    * Default: where the engine's own storage is used.
    */
   readonly outputFiles?: boolean
+  /** Prices and context windows by the start of a model id, in front of those that are known. */
+  readonly modelFacts?: ModelFactsTable
   /** Events between two snapshots of a log, with which a long log opens fast. Default 2,000; `Infinity`: none. */
   readonly snapshotEvery?: number
   /** How often and how patiently a request is tried. */

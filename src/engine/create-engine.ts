@@ -15,6 +15,7 @@ import type { PermissionMode } from '../definitions/permission-mode.ts'
 import { modeDiagnostic } from '../definitions/permissions/modes.ts'
 import type { PermissionRule } from '../definitions/permissions/rule.ts'
 import { parseRules } from '../definitions/permissions/rule.ts'
+import { withOwnFacts } from '../definitions/prices.ts'
 import { isToolAmong, KNOWN_TOOL_NAMES } from '../definitions/tool-names.ts'
 import { systemClock } from '../effects/clock.ts'
 import { readGitBranch } from '../effects/git-branch.ts'
@@ -97,6 +98,10 @@ function checkOptions(options: EngineOptions): void {
   }
   if (typeof options?.model?.stream !== 'function')
     refuse('`model` must be a model: an object with `provider` and `stream`')
+  for (const limit of ['tokens', 'usd', 'runningMs'] as const) {
+    const value = options.limits?.[limit]
+    if (value !== undefined && !(value > 0)) refuse(`\`limits.${limit}\` must be more than 0, not ${value}`)
+  }
   for (const tool of options.tools ?? []) {
     if (typeof tool?.name !== 'string' || typeof tool.run !== 'function')
       refuse('each of `tools` needs a `name` and a `run`')
@@ -299,6 +304,7 @@ function createCore(options: EngineOptions, emit: (event: EngineEvent) => void):
     processes: options.processes ?? createLocalProcessRunner({ clock, withheldEnv }),
     model: withRetries(options.model, { gate, clock, random: ids.random, options: options.retries ?? {} }),
     maxTokens: options.maxTokens ?? 32_000,
+    modelFacts: withOwnFacts(options.modelFacts ?? {}),
     tools: createToolTable(toolsOf(options)),
     keepAlive: createKeepAlive(),
     outputFiles: outputFilesOf(options, cwd, diagnose),

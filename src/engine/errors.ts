@@ -45,7 +45,7 @@ export type EngineDiagnosticCode =
   | HookProblemCode
   | 'hook-notice'
   | 'stop-blocks-reached'
-  | 'tokens-not-in-force'
+  | 'price-unknown'
   | 'tool-notice'
   | 'approval-failed'
   | 'blob-restored'

@@ -109,6 +109,8 @@ const DigestValueSchema = z.strictObject({
   mail: z.array(MessageAccepted).optional(),
   /** The last message of each sender. */
   lastMessages: z.record(z.string(), z.string()).optional(),
+  /** Budgets that this run was warned of. */
+  warned: z.array(z.string()).optional(),
   /** Nobody waits for the run that is on, or was last. */
   isInBackground: z.literal(true).optional(),
 })
@@ -166,6 +168,7 @@ export class LogDigest {
   #mail: readonly AgentEventOf<'message.accepted'>[] = []
   #lastMessages: Readonly<Record<string, string>> = {}
   #isInBackground = false
+  #warned: readonly string[] = []
 
   /** The digest that {@link value} was taken of. */
   static from(value: DigestValue, replies: ReadReplies): LogDigest {
@@ -201,6 +204,7 @@ export class LogDigest {
     digest.#mail = value.mail ?? []
     digest.#lastMessages = value.lastMessages ?? {}
     digest.#isInBackground = value.isInBackground === true
+    digest.#warned = value.warned ?? []
     return digest
   }
 
@@ -221,6 +225,7 @@ export class LogDigest {
         this.#report = undefined
         this.#hooks.clear()
         this.#kept = undefined
+        this.#warned = []
         this.#isInBackground = event.background === true
         this.#takeNews(event)
         break
@@ -232,6 +237,9 @@ export class LogDigest {
         break
       case 'agent.prepared':
         this.#prepared = event
+        break
+      case 'budget.warned':
+        this.#warned = [...this.#warned, event.limit]
         break
       case 'agent.ended':
         this.#ended = event
@@ -462,6 +470,11 @@ export class LogDigest {
     return this.#isInBackground
   }
 
+  /** Budgets that this run was warned of. */
+  get warned(): readonly string[] {
+    return this.#warned
+  }
+
   /** Messages of other agents that are not in the conversation yet, oldest first. */
   get mail(): readonly AgentEventOf<'message.accepted'>[] {
     return this.#mail
@@ -484,6 +497,7 @@ export class LogDigest {
       ...(this.#owed.length > 0 && { owed: [...this.#owed] }),
       ...(this.#mail.length > 0 && { mail: [...this.#mail] }),
       ...(Object.keys(this.#lastMessages).length > 0 && { lastMessages: this.#lastMessages }),
+      ...(this.#warned.length > 0 && { warned: [...this.#warned] }),
       ...(this.#isInBackground && { isInBackground: true as const }),
       ...(this.#agentId !== undefined && { agentId: this.#agentId }),
       calls: this.ledger.open.map(({ started, processes }) => ({ started, processes: [...processes] })),

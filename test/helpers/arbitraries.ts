@@ -93,6 +93,8 @@ const hex = (length: number): fc.Arbitrary<string> =>
 export const anyAgentId: fc.Arbitrary<AgentId> = hex(16).map((digits) => AgentId.parse(`a${digits}`))
 export const anyBlobHash: fc.Arbitrary<BlobHash> = hex(64).map((digits) => BlobHash.parse(digits))
 const anyCount = fc.nat(1_000_000)
+const anyBudget = fc.constantFrom('tokens' as const, 'money' as const, 'time' as const)
+const anyAmount = fc.double({ min: 0, max: 1e9, noNaN: true }).map((amount) => amount + 0)
 const anyPositive = fc.integer({ min: 1, max: 1_000_000 })
 const anyCallId = fc
   .tuple(anyPositive, anyCount, fc.nat(3))
@@ -216,7 +218,9 @@ const anyPlan: fc.Arbitrary<AgentEventOf<'agent.spawned'>['plan']> = fc
 
 const anyOutcome: fc.Arbitrary<AgentEventOf<'agent.ended'>['outcome']> = fc.oneof(
   fc.constantFrom('completed' as const, 'partial' as const, 'no_report' as const).map((kind) => ({ kind })),
-  fc.constant({ kind: 'limit' as const, limit: 'turns' as const }),
+  fc
+    .constantFrom('turns' as const, 'tokens' as const, 'money' as const, 'time' as const)
+    .map((limit) => ({ kind: 'limit' as const, limit })),
   anyText.map((problem) => ({ kind: 'invalid_report' as const, problem })),
   anyFault.map((fault) => ({ kind: 'failed' as const, fault })),
   fc
@@ -386,6 +390,23 @@ const drafts: { readonly [T in EventDraft['type']]: fc.Arbitrary<Draft<T>> } = {
       })
       .map(present),
   ),
+  'budget.refused': withType(
+    'budget.refused',
+    fc
+      .record({
+        limit: anyBudget,
+        of: anyAmount,
+        used: anyAmount,
+        asked: optional(anyAmount),
+        owner: optional(anyAgentId),
+      })
+      .map(present),
+  ),
+  'budget.warned': withType(
+    'budget.warned',
+    fc.record({ limit: anyBudget, of: anyAmount, used: anyAmount, owner: optional(anyAgentId) }).map(present),
+  ),
+  'time.expired': withType('time.expired', fc.record({ of: anyCount })),
   'agent.faulted': withType('agent.faulted', fc.record({ fault: anyFault })),
   'kill.requested': withType(
     'kill.requested',

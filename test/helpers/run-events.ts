@@ -99,6 +99,19 @@ export const permissionGranted = (): RunEventOf<'permission.granted'> => ({
   by: 'host',
 })
 
+export const budgetRefused = (
+  limit: RunEventOf<'budget.refused'>['limit'] = 'tokens',
+): RunEventOf<'budget.refused'> => ({ type: 'budget.refused', limit, of: 1_000, used: 900, asked: 200 })
+
+export const budgetWarned = (): RunEventOf<'budget.warned'> => ({
+  type: 'budget.warned',
+  limit: 'money',
+  of: 1,
+  used: 0.8,
+})
+
+export const timeExpired = (): RunEventOf<'time.expired'> => ({ type: 'time.expired', of: 60_000 })
+
 export const messageAdded = (): RunEventOf<'message.added'> => ({
   type: 'message.added',
   about: 'agents',

@@ -5,6 +5,7 @@ import type { AnyMachineSnapshot, AnyStateMachine, AnyTransitionDefinition } fro
 import { createActor } from 'xstate'
 import type { StatePath } from 'xstate/graph'
 import { getShortestPaths } from 'xstate/graph'
+import { phaseOf } from '../../src/machines/agent/accepts.ts'
 import type { RunEvent } from '../../src/machines/agent/events.ts'
 import type { RunSnapshot } from '../../src/machines/agent/fold.ts'
 import { agentMachine } from '../../src/machines/agent/machine.ts'
@@ -12,7 +13,7 @@ import { AGENT, RUN } from './run-events.ts'
 import { everyEvent } from './run-walks.ts'
 
 /** More situations than a run has; a traversal that goes on beyond it has a key that grows. */
-const LIMIT = 50_000
+const LIMIT = 200_000
 
 /**
  * What makes two situations differ: the state, how many calls are open and waiting, the outcome, the turns left, what a
@@ -32,6 +33,7 @@ export function situationOf({ value, context }: RunSnapshot): string {
       // Later it is in the value, or matters no more.
       background: typeof value === 'object' && 'resolving' in value && context.isInBackground,
       news: [context.mail.length, context.owed.length],
+      isOutOfTime: context.isOutOfTime,
       report: context.hasReportSchema ? [context.corrections, context.report === undefined] : null,
     },
   ])
@@ -53,14 +55,32 @@ export function shortestRuns(
 export const eventsIn = (run: RunSnapshot): RunEvent[] =>
   everyEvent(run, (run.context.turns + 1) * 20).filter((event) => !multiplies(run, event))
 
-/** News beside open calls, or beside a limit of turns: every combination of both would be another situation. */
-function multiplies({ context: { calls, mail, owed, maxTurns } }: RunSnapshot, event: RunEvent): boolean {
-  const hasNews = mail.length + owed.length > 0
-  if (event.type === 'reply.received') return hasNews && event.calls.length > 1
-  return (
-    (event.type === 'child.launched' && (owed.length > 0 || calls.length > 0 || maxTurns !== undefined)) ||
-    (event.type === 'message.accepted' && (mail.length > 0 || calls.length > 0 || maxTurns !== undefined))
-  )
+/** News, or the end of the time, beside open calls or a limit of turns: every combination would be another situation. */
+function multiplies(run: RunSnapshot, event: RunEvent): boolean {
+  const { context } = run
+  const { calls, mail, owed, maxTurns, isOutOfTime, hasReportSchema } = context
+  const hasMore = mail.length + owed.length > 0 || isOutOfTime
+  const isPlain = calls.length === 0 && maxTurns === undefined && !isOutOfTime
+  switch (event.type) {
+    case 'reply.received':
+      return hasMore && event.calls.length > 1
+    case 'time.expired':
+      return (
+        !['requesting', 'acting', 'waiting'].includes(phaseOf(run)) ||
+        context.isInBackground ||
+        isOutOfTime ||
+        mail.length > 0 ||
+        calls.length > 2 ||
+        maxTurns !== undefined ||
+        hasReportSchema
+      )
+    case 'child.launched':
+      return owed.length > 0 || !isPlain
+    case 'message.accepted':
+      return mail.length > 0 || !isPlain
+    default:
+      return false
+  }
 }
 
 /** One event on one situation, and the transitions that the machine took for it, eventless ones included. */

@@ -11,6 +11,7 @@ import type { EngineCore } from '../core.ts'
 import type { Effect } from '../effect-logic.ts'
 import { mayHaveNews, newsFor, newsLine } from '../news.ts'
 import { hasNews, tellListings } from '../tell-listings.ts'
+import { admitRequest, inTime, refusedForTime } from './limits.ts'
 
 export function requestModel(core: EngineCore): Effect<EffectInput> {
   return async ({ agent, signal }) => {
@@ -22,11 +23,14 @@ export function requestModel(core: EngineCore): Effect<EffectInput> {
       const news = await newsFor(core, agent)
       if (news !== undefined) await agent.post(newsLine(news))
     }
-    const model = agent.birth.plan.model.value
+    const { model } = agent
     const effort = agent.birth.plan.effort?.value
     const messages = await agent.requestMessages(model)
+    const admission = await admitRequest(core, agent, signal)
+    if (admission.kind === 'refused') return [admission.event]
     signal.throwIfAborted()
     const startedAt = core.clock.now()
+    const haste = inTime(agent, signal)
     try {
       const collected = await collect(
         core.model.stream(
@@ -35,14 +39,17 @@ export function requestModel(core: EngineCore): Effect<EffectInput> {
             system: prepared.system,
             tools: prepared.tools,
             messages,
-            maxTokens: core.maxTokens,
+            maxTokens: admission.maxTokens,
             ...(effort !== undefined && { effort }),
             source: agent.requestSource,
           },
-          signal,
+          haste.signal,
         ),
-        signal,
-        (delta) => agent.delta(delta),
+        haste.signal,
+        (delta) => {
+          haste.note(delta)
+          agent.delta(delta)
+        },
       )
       const { requestId } = collected
       const reply = checkedReply(collected.reply)
@@ -57,6 +64,7 @@ export function requestModel(core: EngineCore): Effect<EffectInput> {
       ]
     } catch (error) {
       agent.addApiTime(core.clock.now() - startedAt)
+      if (haste.isOver && !signal.aborted) return [refusedForTime(core, agent)]
       if (!ModelError.is(error) || signal.aborted) throw error
       return [
         {
@@ -65,6 +73,8 @@ export function requestModel(core: EngineCore): Effect<EffectInput> {
           attempts: error.attempts,
         },
       ]
+    } finally {
+      haste.end()
     }
   }
 }

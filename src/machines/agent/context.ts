@@ -30,6 +30,8 @@ export interface RunContext {
   readonly toolUses: number
   /** Calls of the current turn without a result, in the order of the reply. */
   readonly calls: readonly OpenCall[]
+  /** The running time is used up. */
+  readonly isOutOfTime: boolean
   /** Requests for a better report that are left. */
   readonly corrections: number
   /** How often stop hooks have sent this run back to work. */
@@ -60,6 +62,7 @@ export function initialContext({ input }: { input: RunInput | undefined }): RunC
     turns: 0,
     toolUses: 0,
     calls: [],
+    isOutOfTime: false,
     corrections: 0,
     stopBlocks: 0,
     hasReportSchema: false,

@@ -257,7 +257,7 @@ export const RunResumed = z.looseObject({
 export const Outcome = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('completed') }),
   /** A limit was reached; what there is, is the report. */
-  z.object({ kind: z.literal('limit'), limit: z.enum(['turns']) }),
+  z.object({ kind: z.literal('limit'), limit: z.enum(['turns', 'tokens', 'money', 'time']) }),
   /** The reply was cut at the model's own `max_tokens`. */
   z.object({ kind: z.literal('partial') }),
   /** The model stopped without a word. */
@@ -403,6 +403,33 @@ export const RequestFailed = z.looseObject({
   attempts: z.number().int().positive(),
 })
 
+/** What is spent of a budget: whole tokens, US dollars, or milliseconds of running time. */
+const BudgetNote = {
+  limit: z.enum(['tokens', 'money', 'time']),
+  of: z.number().nonnegative(),
+  used: z.number().nonnegative(),
+  /** Whose limit it is, where that is not this agent: an agent above it. */
+  owner: AgentId.optional(),
+}
+
+/** A request was not made, because it might have gone beyond a budget. The run ends with what there is. */
+export const BudgetRefused = z.looseObject({
+  type: z.literal('budget.refused'),
+  ...BudgetNote,
+  /** What it might have cost at most. */
+  asked: z.number().nonnegative().optional(),
+})
+
+/** A budget is nearly used up. Once in a run. */
+export const BudgetWarned = z.looseObject({ type: z.literal('budget.warned'), ...BudgetNote })
+
+/** The running time is used up. The run ends at the next point at which nothing is cut off. */
+export const TimeExpired = z.looseObject({
+  type: z.literal('time.expired'),
+  /** The limit, in milliseconds. */
+  of: z.number().nonnegative(),
+})
+
 /** The report was looked at and may stand, or there is nothing that another turn would change. */
 export const ReportAccepted = z.looseObject({
   type: z.literal('report.accepted'),
@@ -507,6 +534,9 @@ export const AgentEvent = z.discriminatedUnion('type', [
   AgentBackgrounded,
   ReplyReceived,
   RequestFailed,
+  BudgetRefused,
+  BudgetWarned,
+  TimeExpired,
   ReportAccepted,
   ReportRejected,
   CallStarted,

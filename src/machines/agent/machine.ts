@@ -63,6 +63,8 @@ const without = (keys: readonly RunKey[], gone: readonly RunKey[]): readonly Run
 const unread = (mail: readonly string[], injected: readonly string[]): readonly string[] =>
   mail.filter((id) => !injected.includes(id))
 
+const OUT_OF_TIME: Outcome = { kind: 'limit', limit: 'time' }
+
 const REFUSED: Fault = {
   code: 'refused',
   message: 'the model refused to answer (stop_reason "refusal")',
@@ -101,6 +103,11 @@ const parts = setup({
     hasNoReport: ({ context }) => context.report === undefined,
     hasReachedTurnLimit: ({ context }) => context.maxTurns !== undefined && context.turns >= context.maxTurns,
     isInBackground: ({ context }) => context.isInBackground,
+    isOutOfTime: ({ context }) => context.isOutOfTime,
+    // Calls that run are not cut off, others are not begun.
+    isOutOfTimeAtRest: ({ context }) =>
+      context.isOutOfTime && context.calls.every((call) => call.phase === 'waiting'),
+    asksForCallsTooLate: ({ context, event }) => context.isOutOfTime && reply(event).calls.length > 0,
     hasMail: ({ context }) => context.mail.length > 0,
     waitsForChildren: ({ context }) => context.owed.length > 0 && !context.leavesChildren,
     bringsNews: ({ event }) =>
@@ -176,6 +183,7 @@ const parts = setup({
       }
     }),
     stopCallEffect: stopChild(({ event }) => (event.type === 'call.ended' ? callActorId(event.callId) : '')),
+    rememberTimeIsUp: assign(() => ({ isOutOfTime: true })),
     recordOutcome: assign(({ context }, params: { outcome: Outcome }) => ({
       outcome: context.outcome ?? params.outcome,
     })),
@@ -184,7 +192,7 @@ const parts = setup({
 
 /** Starts the effects of the calls whose turn has come. */
 const startCalls = parts.enqueueActions(({ context, enqueue }) => {
-  const starting = startable(context.calls)
+  const starting = context.isOutOfTime ? [] : startable(context.calls)
   if (starting.length === 0) return
   enqueue.assign({
     calls: context.calls.map((call) =>
@@ -261,6 +269,8 @@ export const agentMachine = machineSetup.createMachine({
     'child.released': { actions: 'forgetChild' },
     'agent.diagnosed': {},
     'permission.granted': {},
+    'budget.warned': {},
+    'time.expired': { actions: 'rememberTimeIsUp' },
     'servers.requested': {},
     'server.started': {},
     'hook.started': {},
@@ -299,6 +309,11 @@ export const agentMachine = machineSetup.createMachine({
                     target: '#agent.settling',
                     actions: ['rememberReply', settleAs({ kind: 'failed', fault: REFUSED })],
                   },
+                  {
+                    guard: 'asksForCallsTooLate',
+                    target: '#agent.settling',
+                    actions: ['rememberReply', settleAs(OUT_OF_TIME)],
+                  },
                   { guard: 'asksForCalls', target: 'acting', actions: ['rememberReply', 'startCalls'] },
                   { guard: 'isPaused', target: 'deciding', actions: 'rememberReply' },
                   { guard: 'hasMail', target: 'deciding', actions: 'rememberReply' },
@@ -319,6 +334,13 @@ export const agentMachine = machineSetup.createMachine({
                     actions: ['rememberReply', settleAs({ kind: 'completed' })],
                   },
                 ],
+                'budget.refused': {
+                  target: '#agent.settling',
+                  actions: {
+                    type: 'recordOutcome',
+                    params: ({ event }) => ({ outcome: { kind: 'limit', limit: event.limit } }),
+                  },
+                },
                 'request.failed': {
                   target: '#agent.settling',
                   actions: {
@@ -369,7 +391,14 @@ export const agentMachine = machineSetup.createMachine({
                   actions: ['forgetCall', 'stopCallEffect', 'startCalls'],
                 },
               },
-              always: { guard: 'allCallsHaveResults', target: 'deciding' },
+              always: [
+                {
+                  guard: 'isOutOfTimeAtRest',
+                  target: '#agent.settling',
+                  actions: settleAs(OUT_OF_TIME),
+                },
+                { guard: 'allCallsHaveResults', target: 'deciding' },
+              ],
             },
             /**
              * The model has nothing to do before an agent of its in the background ends, or somebody speaks to it. The
@@ -377,6 +406,7 @@ export const agentMachine = machineSetup.createMachine({
              */
             waiting: {
               invoke: { id: 'awaitNews', src: 'awaitNews', input: ids },
+              always: { guard: 'isOutOfTime', target: '#agent.settling', actions: settleAs(OUT_OF_TIME) },
               on: { 'message.added': { guard: 'bringsNews', target: 'deciding', actions: 'takeNews' } },
             },
             /** Between two turns: may another one start? */
@@ -387,6 +417,7 @@ export const agentMachine = machineSetup.createMachine({
                   target: '#agent.settling',
                   actions: settleAs({ kind: 'limit', limit: 'turns' }),
                 },
+                { guard: 'isOutOfTime', target: '#agent.settling', actions: settleAs(OUT_OF_TIME) },
                 { target: 'requesting' },
               ],
             },
