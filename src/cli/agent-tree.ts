@@ -108,6 +108,13 @@ export function createAgentTree(cwd: string): AgentTree {
           : `call ${event.outcome}: ${resultLine(event.result.content)}`
       case 'request.failed':
         return `no reply after ${event.attempts} attempts: ${oneLine(event.fault.message, 160)}`
+      case 'context.exceeded':
+        node.lastActivity = 'sums its conversation up'
+        return node.lastActivity
+      case 'conversation.compacted':
+      case 'compaction.failed':
+        for (const usage of Object.values(event.modelUsage ?? {})) node.tokens += tokensOf(usage)
+        return undefined
       case 'budget.warned':
         return `nearly spent: ${describeBudget(event)}`
       case 'budget.refused':

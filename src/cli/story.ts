@@ -95,6 +95,14 @@ function tell(event: AgentEvent, at: number, agent: Agent, cwd: string): Told[] 
       return line(`✖ no request: ${describeBudget(event)}`, 'bad')
     case 'budget.warned':
       return line(`! nearly spent: ${describeBudget(event)}`, 'quiet')
+    case 'context.exceeded':
+      return []
+    case 'results.cut':
+      return line(`· ${counted(event.results.length, 'old result')} cut to make room`, 'quiet')
+    case 'conversation.compacted':
+      return line(`· the conversation is summed up: ${excerpt(event.summary)}`, 'quiet')
+    case 'compaction.failed':
+      return line(`✖ the conversation could not be summed up: ${event.fault.message}`, 'bad')
     case 'time.expired':
       return line(`! its running time of ${formatDuration(event.of)} is used up`, 'quiet')
     case 'agent.faulted':

@@ -28,6 +28,8 @@ export interface Limits {
   readonly usd?: number
   /** Milliseconds of running time of a run; time that it is switched off does not count. Absent: not limited. */
   readonly runningMs?: number
+  /** Tokens that are left free in a context window beside the request and the longest reply. */
+  readonly contextMargin: number
   /** How often in a row stop hooks may send an agent back to work. */
   readonly stopBlocks: number
 }
@@ -44,5 +46,6 @@ export const DEFAULT_LIMITS: Limits = {
   autoBackgroundMs: 120_000,
   outputFileBytes: 5 * 1024 * 1024,
   messages: 100,
+  contextMargin: 13_000,
   stopBlocks: 5,
 }

@@ -81,6 +81,14 @@ export interface EndedRun {
 /** UTF-16 units of one event's lines. In bytes it stays below the longest line that is read. */
 const MAX_EVENT_CHARS = 16 * 1024 * 1024
 
+/** With these a request is over, and its cost is known. */
+const ENDS_OF_REQUESTS: ReadonlySet<AgentEvent['type']> = new Set([
+  'reply.received',
+  'request.failed',
+  'conversation.compacted',
+  'compaction.failed',
+] as const)
+
 interface Step {
   readonly recorded: Recorded
   /** Of its lines. */
@@ -687,8 +695,7 @@ export class Agent implements MailboxOwner {
     }
     this.#take(step)
     // Now that its digest has what it cost, and before the next one begins.
-    if (event.type === 'reply.received' || event.type === 'request.failed')
-      this.session.budget.release(this.id)
+    if (ENDS_OF_REQUESTS.has(event.type)) this.session.budget.release(this.id)
     if (event.type !== 'agent.spawned' && !isBetweenRuns(this.#actor?.snapshot, event))
       this.#actor?.apply(event)
     this.#emitFact(recorded)
@@ -705,8 +712,11 @@ export class Agent implements MailboxOwner {
       this.#warning = []
       this.deadline?.begin()
     } else if (type === 'agent.ended') this.deadline?.end()
+    // What the lists said is gone from the conversation.
+    else if (type === 'conversation.compacted') this.toldLists.clear()
     // A request that was given up holds nothing any more.
-    if (this.session.budget.holds(this.id) && this.phase$.value !== 'requesting')
+    const phase = this.phase$.value
+    if (this.session.budget.holds(this.id) && phase !== 'requesting' && phase !== 'compacting')
       this.session.budget.release(this.id)
   }
 

@@ -60,6 +60,7 @@ import type { EngineCore } from './core.ts'
 import { effectLogic } from './effect-logic.ts'
 import { awaitNews } from './effects/await-news.ts'
 import { checkReport } from './effects/check-report.ts'
+import { compact } from './effects/compact.ts'
 import { drain } from './effects/drain.ts'
 import { prepare } from './effects/prepare.ts'
 import { requestModel } from './effects/request-model.ts'
@@ -355,6 +356,7 @@ function createCore(options: EngineOptions, emit: (event: EngineEvent) => void):
     actors: {
       prepare: effectLogic('prepare', agents, prepare(core)),
       requestModel: effectLogic('requestModel', agents, requestModel(core)),
+      compact: effectLogic('compact', agents, compact(core)),
       runCall: effectLogic('runCall', agents, runCall(core)),
       checkReport: effectLogic('checkReport', agents, checkReport(core)),
       awaitNews: effectLogic('awaitNews', agents, awaitNews(core)),

@@ -238,6 +238,14 @@ export class LogDigest {
       case 'agent.prepared':
         this.#prepared = event
         break
+      case 'conversation.compacted':
+        // Lists are told again; what stood before the task is kept by the compaction.
+        this.#told = keepTold(this.#told, LASTING)
+        this.#modelUsage = addModelUsage(this.#modelUsage, event.modelUsage)
+        break
+      case 'compaction.failed':
+        this.#modelUsage = addModelUsage(this.#modelUsage, event.modelUsage ?? {})
+        break
       case 'budget.warned':
         this.#warned = [...this.#warned, event.limit]
         break
@@ -531,6 +539,15 @@ export class LogDigest {
     }
   }
 }
+
+/** What is told once before a task, and stays in the conversation over a compaction. */
+const LASTING: readonly string[] = ['context']
+
+const keepTold = (
+  told: Readonly<Record<string, BlobHash>>,
+  about: readonly string[],
+): Readonly<Record<string, BlobHash>> =>
+  Object.fromEntries(Object.entries(told).filter(([name]) => about.includes(name)))
 
 /** Whether two keys name the same run of the same agent. */
 export const isSameRun = (a: RunKey, b: RunKey): boolean => a.agentId === b.agentId && a.run === b.run

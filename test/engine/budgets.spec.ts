@@ -28,7 +28,10 @@ const noop: Tool<Record<string, never>> = {
 const COST = { input_tokens: 20_000, output_tokens: 1_000 }
 /** Looks for ever, and says what it has each time. */
 const restless = () => ({ ...call('Look', {}, 'so far'), usage: COST })
-const options = (limits: NonNullable<EngineOptions['limits']>, more: Partial<EngineOptions> = {}) => ({
+const options = (
+  limits: NonNullable<EngineOptions['limits']>,
+  more: Omit<Partial<EngineOptions>, 'storage'> = {},
+) => ({
   limits,
   tools: [noop],
   maxTokens: 10_000,

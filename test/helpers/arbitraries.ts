@@ -219,7 +219,7 @@ const anyPlan: fc.Arbitrary<AgentEventOf<'agent.spawned'>['plan']> = fc
 const anyOutcome: fc.Arbitrary<AgentEventOf<'agent.ended'>['outcome']> = fc.oneof(
   fc.constantFrom('completed' as const, 'partial' as const, 'no_report' as const).map((kind) => ({ kind })),
   fc
-    .constantFrom('turns' as const, 'tokens' as const, 'money' as const, 'time' as const)
+    .constantFrom('turns' as const, 'context' as const, 'tokens' as const, 'money' as const, 'time' as const)
     .map((limit) => ({ kind: 'limit' as const, limit })),
   anyText.map((problem) => ({ kind: 'invalid_report' as const, problem })),
   anyFault.map((fault) => ({ kind: 'failed' as const, fault })),
@@ -407,6 +407,33 @@ const drafts: { readonly [T in EventDraft['type']]: fc.Arbitrary<Draft<T>> } = {
     fc.record({ limit: anyBudget, of: anyAmount, used: anyAmount, owner: optional(anyAgentId) }).map(present),
   ),
   'time.expired': withType('time.expired', fc.record({ of: anyCount })),
+  'context.exceeded': withType('context.exceeded', fc.record({ tokens: anyCount, of: anyCount })),
+  'results.cut': withType(
+    'results.cut',
+    fc.record({
+      results: fc.array(fc.record({ callId: anyCallId, content: anyText }), { minLength: 1, maxLength: 2 }),
+      saves: anyCount,
+    }),
+  ),
+  'conversation.compacted': withType(
+    'conversation.compacted',
+    fc
+      .record({
+        summary: anyText,
+        upTo: anyCount,
+        trigger: fc.constantFrom('auto' as const, 'manual' as const),
+        tokens: anyCount,
+        modelUsage: fc.dictionary(anyName, anyUsage, { maxKeys: 2 }),
+        roster: optional(anyText),
+      })
+      .map(present),
+  ),
+  'compaction.failed': withType(
+    'compaction.failed',
+    fc
+      .record({ fault: anyFault, modelUsage: optional(fc.dictionary(anyName, anyUsage, { maxKeys: 2 })) })
+      .map(present),
+  ),
   'agent.faulted': withType('agent.faulted', fc.record({ fault: anyFault })),
   'kill.requested': withType(
     'kill.requested',

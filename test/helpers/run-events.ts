@@ -17,6 +17,8 @@ export const AGENT = AgentId.parse('a0000000000000001')
 /** The number of the run that they tell. */
 export const RUN = 1
 
+const fault = (code: string) => ({ code, message: `it broke (${code})`, retryable: false })
+
 /** The id of the call in block `index` of the reply at position `at`. */
 export const call = (at: number, index = 0): CallId => callId(RUN, at + index, 0)
 
@@ -112,6 +114,32 @@ export const budgetWarned = (): RunEventOf<'budget.warned'> => ({
 
 export const timeExpired = (): RunEventOf<'time.expired'> => ({ type: 'time.expired', of: 60_000 })
 
+export const contextExceeded = (): RunEventOf<'context.exceeded'> => ({
+  type: 'context.exceeded',
+  tokens: 170_000,
+  of: 155_000,
+})
+
+export const resultsCut = (id: CallId = UNKNOWN_CALL): RunEventOf<'results.cut'> => ({
+  type: 'results.cut',
+  results: [{ callId: id, content: 'the ends' }],
+  saves: 10_000,
+})
+
+export const compacted = (upTo = 0, summary = 'what was before'): RunEventOf<'conversation.compacted'> => ({
+  type: 'conversation.compacted',
+  summary,
+  upTo,
+  trigger: 'auto',
+  tokens: 170_000,
+  modelUsage: { 'a-model': { input_tokens: 1_000, output_tokens: 100 } },
+})
+
+export const compactionFailed = (): RunEventOf<'compaction.failed'> => ({
+  type: 'compaction.failed',
+  fault: fault('no-summary'),
+})
+
 export const messageAdded = (): RunEventOf<'message.added'> => ({
   type: 'message.added',
   about: 'agents',
@@ -206,8 +234,6 @@ export function replied({ at, says, calls = [], stop, input = {} }: ReplySpec): 
   const mayOverlap = [...text.map(() => false), ...calls.map((spec) => typeof spec === 'string')]
   return { type: 'reply.received', reply, seq: at, calls: callsOf(reply, RUN, at, mayOverlap) }
 }
-
-const fault = (code: string) => ({ code, message: `it broke (${code})`, retryable: false })
 
 export const requestFailed = (code = 'unreachable'): RunEventOf<'request.failed'> => ({
   type: 'request.failed',

@@ -64,13 +64,17 @@ function multiplies(run: RunSnapshot, event: RunEvent): boolean {
   switch (event.type) {
     case 'reply.received':
       return hasMore && event.calls.length > 1
+    // Summing up is a matter of the turn alone.
+    case 'context.exceeded':
+      return hasMore || maxTurns !== undefined || hasReportSchema
     case 'time.expired':
       return (
         !['requesting', 'acting', 'waiting'].includes(phaseOf(run)) ||
         context.isInBackground ||
         isOutOfTime ||
         mail.length > 0 ||
-        calls.length > 2 ||
+        calls.length > 1 ||
+        (owed.length > 0 && phaseOf(run) !== 'waiting') ||
         maxTurns !== undefined ||
         hasReportSchema
       )
@@ -79,9 +83,23 @@ function multiplies(run: RunSnapshot, event: RunEvent): boolean {
     case 'message.accepted':
       return mail.length > 0 || !isPlain
     default:
-      return false
+      // Facts that change nothing: it is enough to see that where little else is going on.
+      return QUIET.has(event.type) && !isPlain
   }
 }
+
+const QUIET: ReadonlySet<RunEvent['type']> = new Set([
+  'agent.diagnosed',
+  'permission.granted',
+  'budget.warned',
+  'hook.started',
+  'hook.process_started',
+  'hook.ended',
+  'servers.requested',
+  'server.started',
+  'run.suspended',
+  'run.resumed',
+] as const)
 
 /** One event on one situation, and the transitions that the machine took for it, eventless ones included. */
 export interface Edge {

@@ -14,6 +14,7 @@ export const ENVELOPE_NAMES = [
   'agent-memory',
   'agent-message',
   'claude-md',
+  'conversation-summary',
   'fork-directive',
   'git-status',
   'hook-output',

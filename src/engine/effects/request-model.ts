@@ -11,6 +11,7 @@ import type { EngineCore } from '../core.ts'
 import type { Effect } from '../effect-logic.ts'
 import { mayHaveNews, newsFor, newsLine } from '../news.ts'
 import { hasNews, tellListings } from '../tell-listings.ts'
+import { makeRoom } from './context-window.ts'
 import { admitRequest, inTime, refusedForTime } from './limits.ts'
 
 export function requestModel(core: EngineCore): Effect<EffectInput> {
@@ -23,6 +24,8 @@ export function requestModel(core: EngineCore): Effect<EffectInput> {
       const news = await newsFor(core, agent)
       if (news !== undefined) await agent.post(newsLine(news))
     }
+    const tooLong = await makeRoom(core, agent)
+    if (tooLong !== undefined) return [tooLong]
     const { model } = agent
     const effort = agent.birth.plan.effort?.value
     const messages = await agent.requestMessages(model)

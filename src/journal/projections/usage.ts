@@ -24,11 +24,23 @@ export function createUsageTotals(): UsageTotals {
   return {
     push: ({ event }) => {
       if (event.type === 'run.started') run.clear()
-      if (event.type !== 'reply.received') return
-      for (const sums of [run, all]) addTo(sums, event.reply.model, event.reply.usage)
+      for (const [model, usage] of usageIn(event)) for (const sums of [run, all]) addTo(sums, model, usage)
     },
     ofRun: () => Object.fromEntries(run),
     ofAll: () => Object.fromEntries(all),
+  }
+}
+
+/** What an event says that requests of its agent have cost, by model. */
+function usageIn(event: Recorded['event']): readonly (readonly [model: string, usage: Usage])[] {
+  switch (event.type) {
+    case 'reply.received':
+      return [[event.reply.model, event.reply.usage]]
+    case 'conversation.compacted':
+    case 'compaction.failed':
+      return Object.entries(event.modelUsage ?? {})
+    default:
+      return []
   }
 }
 

@@ -13,6 +13,7 @@ export type Phase =
   | 'awaitingPrompt'
   | 'preparing'
   | 'requesting'
+  | 'compacting'
   | 'acting'
   | 'checking'
   | 'waiting'
@@ -28,6 +29,7 @@ const LIVE = [
   'awaitingPrompt',
   'preparing',
   'requesting',
+  'compacting',
   'acting',
   'checking',
   'waiting',
@@ -40,7 +42,11 @@ export const ACCEPTED: Readonly<Record<RunEventType, readonly Phase[]>> = {
   'agent.prepared': ['preparing'],
   'reply.received': ['requesting'],
   'request.failed': ['requesting'],
-  'budget.refused': ['requesting'],
+  'budget.refused': ['requesting', 'compacting'],
+  'context.exceeded': ['requesting'],
+  'results.cut': ['requesting'],
+  'conversation.compacted': ['compacting'],
+  'compaction.failed': ['compacting'],
   'call.started': ['acting'],
   'approval.requested': ['acting'],
   'approval.answered': ['acting'],
@@ -52,6 +58,7 @@ export const ACCEPTED: Readonly<Record<RunEventType, readonly Phase[]>> = {
     'awaitingPrompt',
     'preparing',
     'requesting',
+    'compacting',
     'acting',
     'checking',
     'waiting',
@@ -60,11 +67,19 @@ export const ACCEPTED: Readonly<Record<RunEventType, readonly Phase[]>> = {
   'report.accepted': ['checking'],
   'report.rejected': ['checking'],
   'agent.faulted': LIVE,
-  'agent.backgrounded': ['requesting', 'acting', 'checking', 'waiting'],
+  'agent.backgrounded': ['requesting', 'compacting', 'acting', 'checking', 'waiting'],
   'agent.ended': ['draining', 'stopping'],
   'message.added': LIVE,
   // Before it settles: whoever comes later starts the next run.
-  'message.accepted': ['awaitingPrompt', 'preparing', 'requesting', 'acting', 'checking', 'waiting'],
+  'message.accepted': [
+    'awaitingPrompt',
+    'preparing',
+    'requesting',
+    'compacting',
+    'acting',
+    'checking',
+    'waiting',
+  ],
   'child.launched': LIVE,
   'child.released': LIVE,
   'agent.diagnosed': LIVE,

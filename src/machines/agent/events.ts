@@ -9,7 +9,7 @@
 import * as z from 'zod'
 import type { PermissionMode } from '../../definitions/permission-mode.ts'
 import { AgentId, BlobHash, CallId } from '../ids.ts'
-import { PromptContent, Reply, ToolResultBlock, Usage } from './messages.ts'
+import { PromptContent, Reply, ResultContent, ToolResultBlock, Usage } from './messages.ts'
 
 /** The version of the agent machine that new runs are recorded under. A change that would fold a recorded history differently raises it. */
 export const MACHINE_VERSION = 1
@@ -257,7 +257,7 @@ export const RunResumed = z.looseObject({
 export const Outcome = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('completed') }),
   /** A limit was reached; what there is, is the report. */
-  z.object({ kind: z.literal('limit'), limit: z.enum(['turns', 'tokens', 'money', 'time']) }),
+  z.object({ kind: z.literal('limit'), limit: z.enum(['turns', 'tokens', 'money', 'time', 'context']) }),
   /** The reply was cut at the model's own `max_tokens`. */
   z.object({ kind: z.literal('partial') }),
   /** The model stopped without a word. */
@@ -430,6 +430,47 @@ export const TimeExpired = z.looseObject({
   of: z.number().nonnegative(),
 })
 
+/** The next request would not leave enough of the model's context window. Figures are tokens. */
+export const ContextExceeded = z.looseObject({
+  type: z.literal('context.exceeded'),
+  tokens: z.number().int().nonnegative(),
+  /** More than this is too many. */
+  of: z.number().int().nonnegative(),
+})
+
+/** Long results stand in requests with their two ends only from now on. The log keeps them as they were. */
+export const ResultsCut = z.looseObject({
+  type: z.literal('results.cut'),
+  results: z.array(z.object({ callId: CallId, content: ResultContent })).min(1),
+  /** Tokens that requests are shorter by, as estimated. */
+  saves: z.number().int().nonnegative(),
+})
+
+/**
+ * What is before it stands in requests as this summary from now on. Stored as a user line; the log keeps everything.
+ */
+export const ConversationCompacted = z.looseObject({
+  type: z.literal('conversation.compacted'),
+  summary: z.string(),
+  /** Position, in this log, of the last line of the conversation that is summed up. 0: only what is before this log. */
+  upTo: z.number().int().nonnegative(),
+  trigger: z.enum(['auto', 'manual']),
+  /** Tokens of the request that was too long, as estimated. */
+  tokens: z.number().int().nonnegative(),
+  /** What the summary cost, by model. */
+  modelUsage: z.record(z.string(), Usage),
+  /** Agents that run in the background, in words. */
+  roster: z.string().optional(),
+})
+
+/** There is no summary; the run goes on with the whole conversation. */
+export const CompactionFailed = z.looseObject({
+  type: z.literal('compaction.failed'),
+  fault: Fault,
+  /** What the attempts have cost, by model. */
+  modelUsage: z.record(z.string(), Usage).optional(),
+})
+
 /** The report was looked at and may stand, or there is nothing that another turn would change. */
 export const ReportAccepted = z.looseObject({
   type: z.literal('report.accepted'),
@@ -537,6 +578,10 @@ export const AgentEvent = z.discriminatedUnion('type', [
   BudgetRefused,
   BudgetWarned,
   TimeExpired,
+  ContextExceeded,
+  ResultsCut,
+  ConversationCompacted,
+  CompactionFailed,
   ReportAccepted,
   ReportRejected,
   CallStarted,

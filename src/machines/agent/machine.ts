@@ -17,7 +17,7 @@ import { assign, fromCallback, setup, stopChild } from 'xstate'
 import type { AgentId, CallId } from '../ids.ts'
 import { startable } from './calls.ts'
 import type { RunContext, RunInput } from './context.ts'
-import { afterReply, hasChoice, initialContext, isEndOf } from './context.ts'
+import { afterReply, afterSideRequests, hasChoice, initialContext, isEndOf } from './context.ts'
 import type { AgentEventOf, Fault, Outcome, RunEvent, RunKey } from './events.ts'
 
 /** What every effect is given: ids. It looks the rest up, so that a restart finds the same. */
@@ -34,6 +34,7 @@ export interface CallInput extends EffectInput {
 export type EffectName =
   | 'prepare'
   | 'requestModel'
+  | 'compact'
   | 'runCall'
   | 'checkReport'
   | 'awaitNews'
@@ -81,6 +82,7 @@ const parts = setup({
   actors: {
     prepare: effect,
     requestModel: effect,
+    compact: effect,
     runCall: callEffect,
     checkReport: effect,
     awaitNews: effect,
@@ -103,6 +105,7 @@ const parts = setup({
     hasNoReport: ({ context }) => context.report === undefined,
     hasReachedTurnLimit: ({ context }) => context.maxTurns !== undefined && context.turns >= context.maxTurns,
     isInBackground: ({ context }) => context.isInBackground,
+    isTooLong: ({ event }) => event.type === 'request.failed' && event.fault.code === 'context-exceeded',
     isOutOfTime: ({ context }) => context.isOutOfTime,
     // Calls that run are not cut off, others are not begun.
     isOutOfTimeAtRest: ({ context }) =>
@@ -183,6 +186,12 @@ const parts = setup({
       }
     }),
     stopCallEffect: stopChild(({ event }) => (event.type === 'call.ended' ? callActorId(event.callId) : '')),
+    rememberSideUsage: assign(({ context, event }) =>
+      event.type === 'conversation.compacted' || event.type === 'compaction.failed'
+        ? afterSideRequests(context, event.modelUsage)
+        : {},
+    ),
+    giveUpCompaction: assign(() => ({ cannotCompact: true })),
     rememberTimeIsUp: assign(() => ({ isOutOfTime: true })),
     recordOutcome: assign(({ context }, params: { outcome: Outcome }) => ({
       outcome: context.outcome ?? params.outcome,
@@ -341,11 +350,39 @@ export const agentMachine = machineSetup.createMachine({
                     params: ({ event }) => ({ outcome: { kind: 'limit', limit: event.limit } }),
                   },
                 },
-                'request.failed': {
+                'results.cut': {},
+                'context.exceeded': 'compacting',
+                'request.failed': [
+                  {
+                    guard: 'isTooLong',
+                    target: '#agent.settling',
+                    actions: settleAs({ kind: 'limit', limit: 'context' }),
+                  },
+                  {
+                    target: '#agent.settling',
+                    actions: {
+                      type: 'recordOutcome',
+                      params: ({ event }) => ({ outcome: { kind: 'failed', fault: event.fault } }),
+                    },
+                  },
+                ],
+              },
+            },
+            /** The conversation is being summed up, so that it fits into the model's context again. */
+            compacting: {
+              invoke: { id: 'compact', src: 'compact', input: ids },
+              on: {
+                'conversation.compacted': { target: 'deciding', actions: 'rememberSideUsage' },
+                // It goes on as it is, until the server refuses.
+                'compaction.failed': {
+                  target: 'deciding',
+                  actions: ['rememberSideUsage', 'giveUpCompaction'],
+                },
+                'budget.refused': {
                   target: '#agent.settling',
                   actions: {
                     type: 'recordOutcome',
-                    params: ({ event }) => ({ outcome: { kind: 'failed', fault: event.fault } }),
+                    params: ({ event }) => ({ outcome: { kind: 'limit', limit: event.limit } }),
                   },
                 },
               },

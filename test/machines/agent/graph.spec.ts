@@ -94,6 +94,7 @@ describe('the graph of a run', () => {
       const wanted: Record<Phase, Record<string, Wanted>> = {
         awaitingPrompt: {},
         preparing: { prepare: { src: 'prepare', input: ids } },
+        compacting: { compact: { src: 'compact', input: ids } },
         requesting: { requestModel: { src: 'requestModel', input: ids } },
         acting: Object.fromEntries(
           calls.map(({ callId }) => [callActorId(callId), { src: 'runCall', input: { ...ids, callId } }]),
