@@ -108,6 +108,8 @@ export function createAgentTree(cwd: string): AgentTree {
           : `call ${event.outcome}: ${resultLine(event.result.content)}`
       case 'request.failed':
         return `no reply after ${event.attempts} attempts: ${oneLine(event.fault.message, 160)}`
+      case 'model.changed':
+        return `${event.to} answers in place of ${event.from}`
       case 'context.exceeded':
         node.lastActivity = 'sums its conversation up'
         return node.lastActivity

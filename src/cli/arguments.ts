@@ -38,6 +38,8 @@ export interface RunArguments extends ProjectArguments {
   readonly includePartialMessages: boolean
   readonly verbose: boolean
   readonly model: string | undefined
+  /** Answers where the model cannot. */
+  readonly fallbackModel: string | undefined
   /** Name of the definition that the root agent follows. */
   readonly agent: string | undefined
   readonly permissionMode: PermissionMode | undefined
@@ -95,6 +97,7 @@ interface RunOptionValues extends ProjectOptionValues {
   readonly includePartialMessages?: boolean
   readonly verbose?: boolean
   readonly model?: string
+  readonly fallbackModel?: string
   readonly agent?: string
   readonly permissionMode?: PermissionMode
   readonly allowedTools?: readonly string[]
@@ -175,6 +178,7 @@ function withRunOptions(command: Command): Command {
     .option('--include-partial-messages', 'with stream-json: replies also while they are written')
     .option('--verbose', 'without a terminal: report progress on standard error')
     .option('--model <model>', 'sonnet, opus, haiku, a full model id, or offline')
+    .option('--fallback-model <model>', 'answers where the model is overloaded or fails')
     .option('--agent <name>', 'the definition that the main agent follows')
     .addOption(
       new Option('--permission-mode <mode>', 'what agents may do without being asked').choices(
@@ -346,6 +350,7 @@ function runArguments(words: readonly string[], options: RunOptionValues): RunAr
     includePartialMessages: options.includePartialMessages ?? false,
     verbose: options.verbose ?? false,
     model: options.model?.trim() || undefined,
+    fallbackModel: options.fallbackModel?.trim() || undefined,
     agent: options.agent?.trim() || undefined,
     permissionMode: options.permissionMode,
     allowedTools: options.allowedTools ?? [],

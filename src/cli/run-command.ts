@@ -307,6 +307,8 @@ async function engineOptions(args: RunArguments, choice: ModelChoice, host: Host
       modelAliases: { sonnet: OFFLINE, opus: OFFLINE, haiku: OFFLINE },
     }),
     ...(choice.kind === 'anthropic' && choice.modelId !== undefined && { modelId: choice.modelId }),
+    ...(choice.kind === 'anthropic' &&
+      args.fallbackModel !== undefined && { fallbackModel: args.fallbackModel }),
     maxTokens: MAX_OUTPUT_TOKENS,
     limits: {
       ...(args.maxBudgetUsd !== undefined && { usd: args.maxBudgetUsd }),

@@ -292,6 +292,7 @@ export function createStreamJson(options: StreamJsonOptions): StreamJson {
       case 'budget.refused':
       case 'budget.warned':
       case 'time.expired':
+      case 'model.changed':
       case 'context.exceeded':
       case 'results.cut':
       case 'compaction.failed':

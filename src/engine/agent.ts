@@ -251,9 +251,9 @@ export class Agent implements MailboxOwner {
     this.post(event).catch(() => {})
   }
 
-  /** The model that answers it. */
+  /** The model that answers it: its own, or for the rest of a run the one that had to take its place. */
   get model(): string {
-    return this.birth.plan.model.value
+    return this.#digest.model ?? this.birth.plan.model.value
   }
 
   get modelUsage(): ModelUsage {

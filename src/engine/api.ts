@@ -35,6 +35,11 @@ export interface EngineOptions {
   readonly modelId?: string
   /** What `sonnet`, `opus` and `haiku` mean. */
   readonly modelAliases?: Readonly<Record<string, string>>
+  /**
+   * Answers for the rest of a run when an agent's own model is overloaded or fails and all retries are used up. Default:
+   * none; the run fails.
+   */
+  readonly fallbackModel?: string
   /** `max_tokens` of every request. Default 32,000. */
   readonly maxTokens?: number
   /** The project: working directory of the root agent. Default: the process's. */

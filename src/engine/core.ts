@@ -35,6 +35,8 @@ export interface EngineCore {
   /** Retries, clocks and the provider's gate included. */
   readonly model: Model
   readonly maxTokens: number
+  /** Answers where an agent's own model cannot. */
+  readonly fallbackModel: string | undefined
   /** Prices and context windows. */
   readonly modelFacts: PriceList
   readonly tools: ToolTable

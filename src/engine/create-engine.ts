@@ -298,6 +298,8 @@ function createCore(options: EngineOptions, emit: (event: EngineEvent) => void):
   const diagnose: EngineCore['diagnose'] = (code, message) => emit({ kind: 'diagnostic', code, message })
   const { inspect, project } = options
   const withheldEnv = options.withheldEnv ?? SECRETS
+  const resolveModel = (name: string): string =>
+    resolveModelId(name, { ...MODEL_ALIASES, ...options.modelAliases })
   const core: EngineCore = {
     storage: options.storage ?? createFileStorage({ durability: options.durability ?? 'write' }),
     clock,
@@ -305,6 +307,7 @@ function createCore(options: EngineOptions, emit: (event: EngineEvent) => void):
     processes: options.processes ?? createLocalProcessRunner({ clock, withheldEnv }),
     model: withRetries(options.model, { gate, clock, random: ids.random, options: options.retries ?? {} }),
     maxTokens: options.maxTokens ?? 32_000,
+    fallbackModel: options.fallbackModel && resolveModel(options.fallbackModel),
     modelFacts: withOwnFacts(options.modelFacts ?? {}),
     tools: createToolTable(toolsOf(options)),
     keepAlive: createKeepAlive(),
@@ -340,7 +343,7 @@ function createCore(options: EngineOptions, emit: (event: EngineEvent) => void):
     cwd,
     home: resolve(options.home ?? process.env['TROUPE_HOME'] ?? join(homedir(), '.troupe')),
     gitBranch: readGitBranch(cwd),
-    resolveModelId: (name) => resolveModelId(name, { ...MODEL_ALIASES, ...options.modelAliases }),
+    resolveModelId: resolveModel,
     machine: () => machine,
     inspect: inspect && createInspection(inspect, diagnose),
     agents,

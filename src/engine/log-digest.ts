@@ -109,6 +109,8 @@ const DigestValueSchema = z.strictObject({
   mail: z.array(MessageAccepted).optional(),
   /** The last message of each sender. */
   lastMessages: z.record(z.string(), z.string()).optional(),
+  /** The model that answers this run in place of its own. */
+  model: z.string().optional(),
   /** Budgets that this run was warned of. */
   warned: z.array(z.string()).optional(),
   /** Nobody waits for the run that is on, or was last. */
@@ -169,6 +171,7 @@ export class LogDigest {
   #lastMessages: Readonly<Record<string, string>> = {}
   #isInBackground = false
   #warned: readonly string[] = []
+  #model: string | undefined
 
   /** The digest that {@link value} was taken of. */
   static from(value: DigestValue, replies: ReadReplies): LogDigest {
@@ -205,6 +208,7 @@ export class LogDigest {
     digest.#lastMessages = value.lastMessages ?? {}
     digest.#isInBackground = value.isInBackground === true
     digest.#warned = value.warned ?? []
+    digest.#model = value.model
     return digest
   }
 
@@ -226,6 +230,7 @@ export class LogDigest {
         this.#hooks.clear()
         this.#kept = undefined
         this.#warned = []
+        this.#model = undefined
         this.#isInBackground = event.background === true
         this.#takeNews(event)
         break
@@ -245,6 +250,9 @@ export class LogDigest {
         break
       case 'compaction.failed':
         this.#modelUsage = addModelUsage(this.#modelUsage, event.modelUsage ?? {})
+        break
+      case 'model.changed':
+        this.#model = event.to
         break
       case 'budget.warned':
         this.#warned = [...this.#warned, event.limit]
@@ -478,6 +486,11 @@ export class LogDigest {
     return this.#isInBackground
   }
 
+  /** The model that answers this run in place of its own; undefined: its own does. */
+  get model(): string | undefined {
+    return this.#model
+  }
+
   /** Budgets that this run was warned of. */
   get warned(): readonly string[] {
     return this.#warned
@@ -505,6 +518,7 @@ export class LogDigest {
       ...(this.#owed.length > 0 && { owed: [...this.#owed] }),
       ...(this.#mail.length > 0 && { mail: [...this.#mail] }),
       ...(Object.keys(this.#lastMessages).length > 0 && { lastMessages: this.#lastMessages }),
+      ...(this.#model !== undefined && { model: this.#model }),
       ...(this.#warned.length > 0 && { warned: [...this.#warned] }),
       ...(this.#isInBackground && { isInBackground: true as const }),
       ...(this.#agentId !== undefined && { agentId: this.#agentId }),

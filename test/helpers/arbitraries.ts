@@ -407,6 +407,7 @@ const drafts: { readonly [T in EventDraft['type']]: fc.Arbitrary<Draft<T>> } = {
     fc.record({ limit: anyBudget, of: anyAmount, used: anyAmount, owner: optional(anyAgentId) }).map(present),
   ),
   'time.expired': withType('time.expired', fc.record({ of: anyCount })),
+  'model.changed': withType('model.changed', fc.record({ from: anyText, to: anyText, why: anyFault })),
   'context.exceeded': withType('context.exceeded', fc.record({ tokens: anyCount, of: anyCount })),
   'results.cut': withType(
     'results.cut',

@@ -140,6 +140,13 @@ export const compactionFailed = (): RunEventOf<'compaction.failed'> => ({
   fault: fault('no-summary'),
 })
 
+export const modelChanged = (): RunEventOf<'model.changed'> => ({
+  type: 'model.changed',
+  from: 'a-model',
+  to: 'another',
+  why: fault('overloaded'),
+})
+
 export const messageAdded = (): RunEventOf<'message.added'> => ({
   type: 'message.added',
   about: 'agents',

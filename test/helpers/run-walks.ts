@@ -68,6 +68,7 @@ export function everyEvent(run: RunSnapshot, at: number): RunEvent[] {
     make.budgetRefused(),
     make.budgetWarned(),
     make.timeExpired(),
+    make.modelChanged(),
     make.contextExceeded(),
     make.resultsCut(),
     make.compacted(),

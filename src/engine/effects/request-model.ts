@@ -4,6 +4,7 @@ import { checkedReply } from '../../effects/model/check-reply.ts'
 import { ModelError } from '../../effects/model/model.ts'
 import { collect } from '../../effects/model/reply-stream.ts'
 import type { ToolTable } from '../../effects/tools/tool-table.ts'
+import type { AgentEventOf } from '../../machines/agent/events.ts'
 import type { EffectInput } from '../../machines/agent/machine.ts'
 import type { Reply } from '../../machines/agent/messages.ts'
 import { isToolUse } from '../../machines/agent/messages.ts'
@@ -15,7 +16,8 @@ import { makeRoom } from './context-window.ts'
 import { admitRequest, inTime, refusedForTime } from './limits.ts'
 
 export function requestModel(core: EngineCore): Effect<EffectInput> {
-  return async ({ agent, signal }) => {
+  return async (effect) => {
+    const { agent, signal } = effect
     const { prepared } = agent
     if (prepared === undefined) throw new Error('a request was made before the run was prepared')
     await agent.equip(() => signal)
@@ -69,6 +71,8 @@ export function requestModel(core: EngineCore): Effect<EffectInput> {
       agent.addApiTime(core.clock.now() - startedAt)
       if (haste.isOver && !signal.aborted) return [refusedForTime(core, agent)]
       if (!ModelError.is(error) || signal.aborted) throw error
+      const change = changeOfModel(core, model, error)
+      if (change !== undefined && (await agent.post(change)) === 'taken') return requestModel(core)(effect)
       return [
         {
           type: 'request.failed',
@@ -80,6 +84,17 @@ export function requestModel(core: EngineCore): Effect<EffectInput> {
       haste.end()
     }
   }
+}
+
+/** The model that takes the place of one that has too much to do or fails, after all retries; none for that one itself. */
+function changeOfModel(
+  { fallbackModel }: EngineCore,
+  model: string,
+  { code, message, retryable }: ModelError,
+): AgentEventOf<'model.changed'> | undefined {
+  if (fallbackModel === undefined || fallbackModel === model) return undefined
+  if (code !== 'overloaded' && code !== 'server') return undefined
+  return { type: 'model.changed', from: model, to: fallbackModel, why: { code, message, retryable } }
 }
 
 /** For each block: may it run beside its neighbours? A call that cannot be understood runs nothing, so it may. */

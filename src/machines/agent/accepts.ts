@@ -43,6 +43,7 @@ export const ACCEPTED: Readonly<Record<RunEventType, readonly Phase[]>> = {
   'reply.received': ['requesting'],
   'request.failed': ['requesting'],
   'budget.refused': ['requesting', 'compacting'],
+  'model.changed': ['requesting'],
   'context.exceeded': ['requesting'],
   'results.cut': ['requesting'],
   'conversation.compacted': ['compacting'],

@@ -403,6 +403,14 @@ export const RequestFailed = z.looseObject({
   attempts: z.number().int().positive(),
 })
 
+/** The model cannot be had: for the rest of the run another one answers. */
+export const ModelChanged = z.looseObject({
+  type: z.literal('model.changed'),
+  from: z.string(),
+  to: z.string(),
+  why: Fault,
+})
+
 /** What is spent of a budget: whole tokens, US dollars, or milliseconds of running time. */
 const BudgetNote = {
   limit: z.enum(['tokens', 'money', 'time']),
@@ -575,6 +583,7 @@ export const AgentEvent = z.discriminatedUnion('type', [
   AgentBackgrounded,
   ReplyReceived,
   RequestFailed,
+  ModelChanged,
   BudgetRefused,
   BudgetWarned,
   TimeExpired,

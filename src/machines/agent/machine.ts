@@ -350,6 +350,7 @@ export const agentMachine = machineSetup.createMachine({
                     params: ({ event }) => ({ outcome: { kind: 'limit', limit: event.limit } }),
                   },
                 },
+                'model.changed': {},
                 'results.cut': {},
                 'context.exceeded': 'compacting',
                 'request.failed': [
