@@ -6,7 +6,6 @@
  */
 import { BehaviorSubject, Subject } from 'rxjs'
 import type { AgentDefinition } from '../definitions/agent-definition.ts'
-import { tokensOfText } from '../definitions/estimate.ts'
 import type { PermissionMode } from '../definitions/permission-mode.ts'
 import type { ModelDelta, RequestMessage, ToolDefinition } from '../effects/model/model.ts'
 import type { ShellTable } from '../effects/process/shell-table.ts'
@@ -44,6 +43,7 @@ import { Deadline } from './deadline.ts'
 import { EffectScope } from './effect-scope.ts'
 import { Suspended } from './effects/suspended.ts'
 import { EngineError, JournalError, messageOf, toFault } from './errors.ts'
+import { fixedTokensOf } from './fixed-tokens.ts'
 import { inheritedConversation } from './inherit.ts'
 import { LazyConversation } from './lazy-conversation.ts'
 import { LogDigest } from './log-digest.ts'
@@ -468,13 +468,7 @@ export class Agent implements MailboxOwner {
   /** Tokens that its next request sends, roughly. */
   async inputTokens(): Promise<number> {
     const conversation = this.#conversation.loaded ?? (await this.loadConversation())
-    return inputTokensOf(conversation, () => this.#fixedTokens())
-  }
-
-  /** Tokens of system prompt and tools. */
-  #fixedTokens(): number {
-    const { system = '', tools = [] } = this.prepared ?? {}
-    return tokensOfText(system) + tokensOfText(JSON.stringify(tools))
+    return inputTokensOf(conversation, () => fixedTokensOf(this.prepared))
   }
 
   /** What a call of its last reply asks for, as the model wrote it. */
