@@ -5,6 +5,7 @@
 import type { EngineEvent } from '../engine/api.ts'
 import type { AgentEvent, EndStatus } from '../machines/agent/events.ts'
 import { isToolUse } from '../machines/agent/messages.ts'
+import { describeBudget } from './describe-budget.ts'
 import { describeCall } from './describe-call.ts'
 import { firstLine, oneLine, tokensOf } from './format.ts'
 
@@ -118,6 +119,19 @@ export function createAgentTree(cwd: string): AgentTree {
       }
       case 'request.failed':
         return `no reply after ${event.attempts} attempts: ${oneLine(event.fault.message, 160)}`
+      case 'model.changed':
+        return `${event.to} answers in place of ${event.from}`
+      case 'context.exceeded':
+        node.lastActivity = 'sums its conversation up'
+        return node.lastActivity
+      case 'conversation.compacted':
+      case 'compaction.failed':
+        for (const usage of Object.values(event.modelUsage ?? {})) node.tokens += tokensOf(usage)
+        return undefined
+      case 'budget.warned':
+        return `nearly spent: ${describeBudget(event)}`
+      case 'budget.refused':
+        return `makes no request: ${describeBudget(event)}`
       case 'agent.faulted':
         return `fault: ${oneLine(event.fault.message, 160)}`
       case 'kill.requested':

@@ -41,12 +41,19 @@ export interface RunArguments extends ProjectArguments {
   readonly includePartialMessages: boolean
   readonly verbose: boolean
   readonly model: string | undefined
+  /** Answers where the model cannot. */
+  readonly fallbackModel: string | undefined
   /** Name of the definition that the root agent follows. */
   readonly agent: string | undefined
   readonly permissionMode: PermissionMode | undefined
   readonly allowedTools: readonly string[]
   readonly disallowedTools: readonly string[]
   readonly maxTurns: number | undefined
+  /** US dollars. */
+  readonly maxBudgetUsd: number | undefined
+  readonly maxBudgetTokens: number | undefined
+  /** Seconds of running time. */
+  readonly maxTime: number | undefined
   readonly systemPrompt: string | undefined
   readonly appendSystemPrompt: string | undefined
   readonly durability: Durability
@@ -95,11 +102,15 @@ interface RunOptionValues extends ProjectOptionValues {
   readonly includePartialMessages?: boolean
   readonly verbose?: boolean
   readonly model?: string
+  readonly fallbackModel?: string
   readonly agent?: string
   readonly permissionMode?: PermissionMode
   readonly allowedTools?: readonly string[]
   readonly disallowedTools?: readonly string[]
   readonly maxTurns?: number
+  readonly maxBudgetUsd?: number
+  readonly maxBudgetTokens?: number
+  readonly maxTime?: number
   readonly systemPrompt?: string
   readonly appendSystemPrompt?: string
   readonly sessionId?: string
@@ -172,6 +183,7 @@ function withRunOptions(command: Command): Command {
     .option('--include-partial-messages', 'with stream-json: replies also while they are written')
     .option('--verbose', 'without a terminal: report progress on standard error')
     .option('--model <model>', 'sonnet, opus, haiku, a full model id, or offline')
+    .option('--fallback-model <model>', 'answers where the model is overloaded or fails')
     .option('--agent <name>', 'the definition that the main agent follows')
     .addOption(
       new Option('--permission-mode <mode>', 'what agents may do without being asked').choices(
@@ -185,6 +197,9 @@ function withRunOptions(command: Command): Command {
     )
     .option('--disallowedTools, --disallowed-tools <rules...>', 'rules that forbid', collectRules)
     .option('--max-turns <n>', 'replies that the run may take', wholeNumber(1))
+    .option('--max-budget-usd <amount>', 'US dollars that a run and its sub-agents may cost', amount)
+    .option('--max-budget-tokens <n>', 'tokens that they may use', wholeNumber(1))
+    .option('--max-time <seconds>', 'running time of the run', amount)
     .option('--system-prompt <text>', 'replaces the system prompt')
     .option('--append-system-prompt <text>', 'is added to the system prompt')
     .addOption(
@@ -343,11 +358,15 @@ function runArguments(words: readonly string[], options: RunOptionValues): RunAr
     includePartialMessages: options.includePartialMessages ?? false,
     verbose: options.verbose ?? false,
     model: options.model?.trim() || undefined,
+    fallbackModel: options.fallbackModel?.trim() || undefined,
     agent: options.agent?.trim() || undefined,
     permissionMode: options.permissionMode,
     allowedTools: options.allowedTools ?? [],
     disallowedTools: options.disallowedTools ?? [],
     maxTurns: options.maxTurns,
+    maxBudgetUsd: options.maxBudgetUsd,
+    maxBudgetTokens: options.maxBudgetTokens,
+    maxTime: options.maxTime,
     systemPrompt: options.systemPrompt,
     appendSystemPrompt: options.appendSystemPrompt,
     durability: options.durability,
@@ -385,6 +404,14 @@ function wholeNumber(least: number): (value: string) => number {
     }
     return number
   }
+}
+
+/** A number above 0, with a point or without. */
+function amount(value: string): number {
+  const number = Number(value)
+  if (!/^\d*\.?\d+$/.test(value) || !(number > 0) || number === Number.POSITIVE_INFINITY)
+    throw new InvalidArgumentError('It must be a number above 0, such as 2 or 0.50.')
+  return number
 }
 
 function sessionId(value: string): string {

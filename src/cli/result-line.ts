@@ -1,9 +1,10 @@
 /** The end of a run as one object: the `result` line of `stream-json`, and all of `json`. Pure. */
+
+import { costOf, type PriceList } from '../definitions/prices.ts'
 import type { RunResult } from '../engine/api.ts'
 import type { Usage } from '../machines/agent/messages.ts'
-import { costOf, type PriceList } from './prices.ts'
 
-export type ResultSubtype = 'success' | 'error_max_turns' | 'error_during_execution'
+export type ResultSubtype = 'success' | 'error_max_turns' | 'error_max_budget_usd' | 'error_during_execution'
 
 /** What one model was used for. */
 interface ModelUsageLine {
@@ -92,7 +93,8 @@ export function subtypeOf({ outcome }: Pick<RunResult, 'outcome'>): ResultSubtyp
     case 'no_report':
       return 'success'
     case 'limit':
-      return 'error_max_turns'
+      if (outcome.limit === 'turns') return 'error_max_turns'
+      return outcome.limit === 'money' ? 'error_max_budget_usd' : 'error_during_execution'
     case 'invalid_report':
     case 'failed':
     case 'killed':

@@ -11,6 +11,7 @@ import { constants } from 'node:fs'
 import { access } from 'node:fs/promises'
 import { printable } from '../definitions/context/text.ts'
 import type { FileDiagnostic } from '../definitions/files/agent-file.ts'
+import { listPrices } from '../definitions/prices.ts'
 import type { Engine, EngineOptions, Run, RunResult } from '../engine/api.ts'
 import { projectOptions } from './agents-options.ts'
 import type { RunArguments } from './arguments.ts'
@@ -21,7 +22,6 @@ import { CliError, EXIT, UsageError } from './errors.ts'
 import { formatCount, formatDuration, tokensOf } from './format.ts'
 import { EXIT_CODE_OF, type Host, homeOf, type StopSignal } from './host.ts'
 import { factsInFlight } from './in-flight.ts'
-import { listPrices } from './prices.ts'
 import { createProgress, type Progress, type ProgressStyle } from './progress.ts'
 import { readPrompt } from './read-prompt.ts'
 import { errorOf, subtypeOf } from './result-line.ts'
@@ -321,7 +321,14 @@ async function engineOptions(args: RunArguments, choice: ModelChoice, host: Host
       modelAliases: { sonnet: OFFLINE, opus: OFFLINE, haiku: OFFLINE },
     }),
     ...(choice.kind === 'anthropic' && choice.modelId !== undefined && { modelId: choice.modelId }),
+    ...(choice.kind === 'anthropic' &&
+      args.fallbackModel !== undefined && { fallbackModel: args.fallbackModel }),
     maxTokens: MAX_OUTPUT_TOKENS,
+    limits: {
+      ...(args.maxBudgetUsd !== undefined && { usd: args.maxBudgetUsd }),
+      ...(args.maxBudgetTokens !== undefined && { tokens: args.maxBudgetTokens }),
+      ...(args.maxTime !== undefined && { runningMs: args.maxTime * 1_000 }),
+    },
     cwd: host.cwd,
     home: homeOf(host),
     durability: args.durability,

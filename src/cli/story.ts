@@ -2,6 +2,7 @@
 import type { AgentEvent, AgentEventOf } from '../machines/agent/events.ts'
 import { isText, isToolUse, type ResultContent } from '../machines/agent/messages.ts'
 import type { Colours } from './colours.ts'
+import { describeBudget } from './describe-budget.ts'
 import { describeCall } from './describe-call.ts'
 import { counted, firstLine, formatCount, formatDuration, oneLine, timeOfDay, tokensOf } from './format.ts'
 import type { StoryEntry } from './merge-logs.ts'
@@ -90,6 +91,22 @@ function tell(event: AgentEvent, at: number, agent: Agent, cwd: string): Told[] 
     }
     case 'request.failed':
       return line(`✖ no reply after ${counted(event.attempts, 'attempt')}: ${event.fault.message}`, 'bad')
+    case 'budget.refused':
+      return line(`✖ no request: ${describeBudget(event)}`, 'bad')
+    case 'budget.warned':
+      return line(`! nearly spent: ${describeBudget(event)}`, 'quiet')
+    case 'model.changed':
+      return line(`! ${event.to} answers in place of ${event.from}: ${event.why.message}`, 'bad')
+    case 'context.exceeded':
+      return []
+    case 'results.cut':
+      return line(`· ${counted(event.results.length, 'old result')} cut to make room`, 'quiet')
+    case 'conversation.compacted':
+      return line(`· the conversation is summed up: ${excerpt(event.summary)}`, 'quiet')
+    case 'compaction.failed':
+      return line(`✖ the conversation could not be summed up: ${event.fault.message}`, 'bad')
+    case 'time.expired':
+      return line(`! its running time of ${formatDuration(event.of)} is used up`, 'quiet')
     case 'agent.faulted':
       return line(`✖ fault: ${event.fault.message}`, 'bad')
     case 'kill.requested':

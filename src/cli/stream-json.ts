@@ -10,17 +10,17 @@
  *       runs, before the result that tells its parent.
  */
 
+import type { PriceList } from '../definitions/prices.ts'
 import type { EngineEvent, RunResult } from '../engine/api.ts'
 import type { AgentEventOf, Recorded } from '../machines/agent/events.ts'
 import { isToolUse, type PromptContent, type Usage } from '../machines/agent/messages.ts'
 import { describeCall } from './describe-call.ts'
 import { tokensOf } from './format.ts'
-import type { PriceList } from './prices.ts'
 import { type ResultLine, resultLine } from './result-line.ts'
 import { createStreamEvents, type StreamEvent, type StreamEvents } from './stream-events.ts'
 
 /** One line, before it becomes text. */
-type StreamJsonLine = InitLine | TaskLine | MessageLine | StreamEventLine | ResultLine
+type StreamJsonLine = InitLine | TaskLine | CompactLine | MessageLine | StreamEventLine | ResultLine
 
 interface InitLine {
   readonly type: 'system'
@@ -47,6 +47,15 @@ interface TaskLine {
   readonly uuid: string
   readonly session_id: string
   readonly [field: string]: unknown
+}
+
+/** The root's conversation so far is summed up from here on. */
+interface CompactLine {
+  readonly type: 'system'
+  readonly subtype: 'compact_boundary'
+  readonly session_id: string
+  readonly uuid: string
+  readonly compact_metadata: { readonly trigger: string; readonly pre_tokens: number }
 }
 
 /** Something said: by a model (`assistant`, one content block a line) or to it (`user`). */
@@ -232,6 +241,17 @@ export function createStreamJson(options: StreamJsonOptions): StreamJson {
           ...said,
         ]
       }
+      case 'conversation.compacted':
+        if (speaker.task !== undefined) return []
+        return [
+          {
+            type: 'system',
+            subtype: 'compact_boundary',
+            session_id: sessionId,
+            uuid: lineId(0),
+            compact_metadata: { trigger: event.trigger, pre_tokens: event.tokens },
+          },
+        ]
       case 'call.ended':
         return [
           {
@@ -275,6 +295,13 @@ export function createStreamJson(options: StreamJsonOptions): StreamJson {
       // What the engine adds is in the log (`isMeta`); who reads a stream wants what was said and done.
       case 'message.added':
       case 'process.started':
+      case 'budget.refused':
+      case 'budget.warned':
+      case 'time.expired':
+      case 'model.changed':
+      case 'context.exceeded':
+      case 'results.cut':
+      case 'compaction.failed':
       case 'report.accepted':
       case 'report.rejected':
       case 'worktree.requested':

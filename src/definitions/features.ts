@@ -32,6 +32,8 @@ export interface Features {
   readonly modelArgument: boolean
   /** The built-in definitions are there. */
   readonly builtInAgents: boolean
+  /** A conversation that outgrows its model's context window is summed up. */
+  readonly autoCompact: boolean
   /** `omitClaudeMd` of definitions counts. */
   readonly omitClaudeMd: boolean
 }
@@ -77,6 +79,7 @@ export const FEATURES: Readonly<Record<FeatureName, FeatureFacts>> = {
   cwdArgument: on('TROUPE_AGENT_CWD', false),
   modelArgument: off('TROUPE_DISABLE_MODEL_ARGUMENT', true),
   builtInAgents: off('TROUPE_DISABLE_BUILT_IN_AGENTS', true),
+  autoCompact: off('DISABLE_AUTO_COMPACT', true),
   omitClaudeMd: off('TROUPE_ALWAYS_CLAUDE_MD', true),
 }
 
@@ -97,6 +100,7 @@ export const DEFAULT_FEATURES: Features = {
   cwdArgument: holds('cwdArgument'),
   modelArgument: holds('modelArgument'),
   builtInAgents: holds('builtInAgents'),
+  autoCompact: holds('autoCompact'),
   omitClaudeMd: holds('omitClaudeMd'),
 }
 

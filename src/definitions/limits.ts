@@ -22,6 +22,14 @@ export interface Limits {
   readonly outputFileBytes: number
   /** Messages that wait for one agent; one more is refused. */
   readonly messages: number
+  /** Tokens of all kinds that a run of the root and everybody below it may use. Absent: not limited. */
+  readonly tokens?: number
+  /** US dollars that they may cost, by the prices that the engine knows. Absent: not limited. */
+  readonly usd?: number
+  /** Milliseconds of running time of a run; time that it is switched off does not count. Absent: not limited. */
+  readonly runningMs?: number
+  /** Tokens that are left free in a context window beside the request and the longest reply. */
+  readonly contextMargin: number
   /** How often in a row stop hooks may send an agent back to work. */
   readonly stopBlocks: number
 }
@@ -38,5 +46,6 @@ export const DEFAULT_LIMITS: Limits = {
   autoBackgroundMs: 120_000,
   outputFileBytes: 5 * 1024 * 1024,
   messages: 100,
+  contextMargin: 13_000,
   stopBlocks: 5,
 }

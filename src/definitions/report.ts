@@ -5,7 +5,7 @@ import { type RefusedCall, refusedNote, reviewNote } from './review/notes.ts'
 import type { Verdict } from './review/verdict.ts'
 
 /** Token counts of one request, as the Messages API gives them. Other fields pass through. */
-interface ReportUsage {
+export interface ReportUsage {
   readonly input_tokens: number
   readonly output_tokens: number
   readonly cache_creation_input_tokens?: number | undefined

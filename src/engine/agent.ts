@@ -19,6 +19,7 @@ import { START_CURSOR } from '../journal/cursor.ts'
 import { encode } from '../journal/encode.ts'
 import type { Conversation } from '../journal/projections/conversation.ts'
 import { createConversation } from '../journal/projections/conversation.ts'
+import { inputTokensOf } from '../journal/projections/measure.ts'
 import type { RequestMessages } from '../journal/projections/request-messages.ts'
 import { createRequestMessages } from '../journal/projections/request-messages.ts'
 import type { ModelUsage } from '../journal/projections/usage.ts'
@@ -38,9 +39,11 @@ import type { Denial } from './api.ts'
 import { sharedConversation } from './branch.ts'
 import type { CallLedger } from './call-ledger.ts'
 import type { EngineCore } from './core.ts'
+import { Deadline } from './deadline.ts'
 import { EffectScope } from './effect-scope.ts'
 import { Suspended } from './effects/suspended.ts'
 import { EngineError, JournalError, messageOf, toFault } from './errors.ts'
+import { fixedTokensOf } from './fixed-tokens.ts'
 import { inheritedConversation } from './inherit.ts'
 import { LazyConversation } from './lazy-conversation.ts'
 import { LogDigest } from './log-digest.ts'
@@ -81,6 +84,14 @@ export interface EndedRun {
 /** UTF-16 units of one event's lines. In bytes it stays below the longest line that is read. */
 const MAX_EVENT_CHARS = 16 * 1024 * 1024
 
+/** With these a request is over, and its cost is known. */
+const ENDS_OF_REQUESTS: ReadonlySet<AgentEvent['type']> = new Set([
+  'reply.received',
+  'request.failed',
+  'conversation.compacted',
+  'compaction.failed',
+] as const)
+
 interface Step {
   readonly recorded: Recorded
   /** Of its lines. */
@@ -97,6 +108,8 @@ export class Agent implements MailboxOwner {
   readonly scope = new EffectScope()
   readonly deltas$ = new Subject<ModelDelta>()
   readonly servers: AgentServers
+  /** Of its running time; undefined where that is not limited. */
+  readonly deadline: Deadline | undefined
   readonly phase$ = new BehaviorSubject<Phase | 'idle'>('idle')
 
   /** Rendered by the `prepare` effect, or read back at a resume. */
@@ -128,6 +141,8 @@ export class Agent implements MailboxOwner {
   #request: { readonly model: string; readonly projection: RequestMessages } | undefined
   #apiDurationMs = 0
   #late = 0
+  /** Budgets whose warning is on its way to the log. */
+  #warning: readonly string[] = []
   /** Who waits for something to tell it, and who waits for it to leave the foreground. */
   #newsWaiters: (() => void)[] = []
   #placementWaiters: (() => void)[] = []
@@ -153,6 +168,7 @@ export class Agent implements MailboxOwner {
     this.logPath = logPath
     this.#snapshots = snapshots
     this.servers = new AgentServers(this, core.tools)
+    this.deadline = core.limits.runningMs === undefined ? undefined : new Deadline(core, this)
     this.#identity = {
       sessionId: session.id,
       agentId: id,
@@ -220,6 +236,28 @@ export class Agent implements MailboxOwner {
   /** Running time of the run in milliseconds. */
   get elapsedMs(): number {
     return elapsed(this.#digest.clock, this.#core.clock.now())
+  }
+
+  /** Whether the running time of its run is used up. */
+  get isOutOfTime(): boolean {
+    return this.#actor?.snapshot.context.isOutOfTime === true
+  }
+
+  /** Whether its log says that a budget is nearly spent, or is about to. */
+  hasBeenWarned(limit: string): boolean {
+    return this.#warning.includes(limit) || this.#digest.warned.includes(limit)
+  }
+
+  /** Says that a budget of its is nearly spent. Nobody waits for it. */
+  warn(event: AgentEventOf<'budget.warned'>): void {
+    this.#warning = [...this.#warning, event.limit]
+    // A rejected post means that the log is gone: the agent has been halted with a better error.
+    this.post(event).catch(() => {})
+  }
+
+  /** The model that answers it: its own, or for the rest of a run the one that had to take its place. */
+  get model(): string {
+    return this.#digest.model ?? this.birth.plan.model.value
   }
 
   get modelUsage(): ModelUsage {
@@ -432,6 +470,12 @@ export class Agent implements MailboxOwner {
     return isSame && this.#request?.model === model ? this.#request.projection : undefined
   }
 
+  /** Tokens that its next request sends, roughly. */
+  async inputTokens(): Promise<number> {
+    const conversation = this.#conversation.loaded ?? (await this.loadConversation())
+    return inputTokensOf(conversation, () => fixedTokensOf(this.prepared))
+  }
+
   /** What a call of its last reply asks for, as the model wrote it. */
   toolUse(callId: CallId): ToolUseBlock | undefined {
     return this.#digest.toolUse(callId)
@@ -505,6 +549,7 @@ export class Agent implements MailboxOwner {
     this.#snapshotIfDue(true)
     this.#stopped ??= reason
     this.#core.keepAlive.release(this)
+    this.deadline?.end()
     this.#actor?.stop()
     this.#rejectWaiters(reason)
     await this.scope.settled()
@@ -576,6 +621,7 @@ export class Agent implements MailboxOwner {
     this.#isStarted = true
     this.#core.keepAlive.hold(this)
     this.#actor?.start()
+    this.deadline?.begin()
     this.#showPhase()
   }
 
@@ -648,15 +694,31 @@ export class Agent implements MailboxOwner {
       this.#actor?.start()
     }
     this.#take(step)
+    // Now that its digest has what it cost, and before the next one begins.
+    if (ENDS_OF_REQUESTS.has(event.type)) this.session.budget.release(this.id)
     if (event.type !== 'agent.spawned' && !isBetweenRuns(this.#actor?.snapshot, event))
       this.#actor?.apply(event)
     this.#emitFact(recorded)
     this.#showPhase()
+    this.#watchLimits(event)
     this.#wakeWaiters(event)
     if (event.type === 'agent.ended') this.#onEnd(event)
     if (event.type === 'mode.changed') this.#hasSeenModeChange = true
     // Behind the last of a batch, log and agent are at one.
     if (this.#staged.length === 0) this.#snapshotIfDue(false)
+  }
+
+  #watchLimits({ type }: AgentEvent): void {
+    if (type === 'run.started') {
+      this.#warning = []
+      this.deadline?.begin()
+    } else if (type === 'agent.ended') this.deadline?.end()
+    // What the lists said is gone from the conversation.
+    else if (type === 'conversation.compacted') this.toldLists.clear()
+    // A request that was given up holds nothing any more.
+    const phase = this.phase$.value
+    if (this.session.budget.holds(this.id) && phase !== 'requesting' && phase !== 'compacting')
+      this.session.budget.release(this.id)
   }
 
   #wakeWaiters(event: AgentEvent): void {
@@ -667,10 +729,10 @@ export class Agent implements MailboxOwner {
         return
       case 'message.added':
       case 'run.started':
-        for (const key of event.tells ?? []) this.session.ends.forget(key)
+        for (const key of event.tells ?? []) this.session.forgetEnd(key)
         return
       case 'call.ended':
-        if (event.delivered !== undefined) this.session.ends.forget(event.delivered)
+        if (event.delivered !== undefined) this.session.forgetEnd(event.delivered)
         return
       case 'agent.backgrounded': {
         const waiters = this.#placementWaiters
@@ -698,6 +760,8 @@ export class Agent implements MailboxOwner {
     this.#stopped ??= failure
     this.#core.keepAlive.release(this)
     this.#mailbox.close()
+    this.deadline?.end()
+    this.session.budget.release(this.id)
     this.#actor?.stop()
     this.#rejectWaiters(failure)
   }

@@ -9,6 +9,7 @@ import type { Features } from '../definitions/features.ts'
 import type { Limits } from '../definitions/limits.ts'
 import type { McpServerConfig } from '../definitions/mcp-server-config.ts'
 import type { PermissionMode } from '../definitions/permission-mode.ts'
+import type { ModelFactsTable } from '../definitions/prices.ts'
 import type { WorktreeOptions } from '../definitions/worktrees/options.ts'
 import type { Clock } from '../effects/clock.ts'
 import type { AnyHostHook } from '../effects/hooks/hook.ts'
@@ -37,6 +38,11 @@ export interface EngineOptions {
   readonly modelId?: string
   /** What `sonnet`, `opus` and `haiku` mean. */
   readonly modelAliases?: Readonly<Record<string, string>>
+  /**
+   * Answers for the rest of a run when an agent's own model is overloaded or fails and all retries are used up. Default:
+   * none; the run fails.
+   */
+  readonly fallbackModel?: string
   /** `max_tokens` of every request. Default 32,000. */
   readonly maxTokens?: number
   /** The project: working directory of the root agent. Default: the process's. */
@@ -84,6 +90,8 @@ export interface EngineOptions {
    * Default: where the engine's own storage is used.
    */
   readonly outputFiles?: boolean
+  /** Prices and context windows by the start of a model id, in front of those that are known. */
+  readonly modelFacts?: ModelFactsTable
   /** Events between two snapshots of a log, with which a long log opens fast. Default 2,000; `Infinity`: none. */
   readonly snapshotEvery?: number
   /** How often and how patiently a request is tried. */

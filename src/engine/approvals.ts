@@ -11,6 +11,7 @@ import type { AgentId, CallId } from '../machines/ids.ts'
 import type { Agent } from './agent.ts'
 import type { ApprovalAnswer, ApprovalRequest } from './api.ts'
 import type { EngineCore } from './core.ts'
+import { refuseForTime } from './deadline.ts'
 import { Suspended } from './effects/suspended.ts'
 import { EngineError, messageOf } from './errors.ts'
 import { grant, grantScopeOf } from './grants.ts'
@@ -71,7 +72,8 @@ export async function approvalFor(
   }
   const waiting = core.approvals.wait(request.approvalId, request, signal)
   core.emit({ kind: 'approval', request })
-  if (canUseTool !== undefined) askHost(core, canUseTool, request, signal)
+  if (agent.isOutOfTime) refuseForTime(core, request.approvalId)
+  else if (canUseTool !== undefined) askHost(core, canUseTool, request, signal)
   const isOver = notifyPerson(
     core,
     agent,

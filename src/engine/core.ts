@@ -7,6 +7,7 @@ import type { Features } from '../definitions/features.ts'
 import type { Limits } from '../definitions/limits.ts'
 import type { PermissionMode } from '../definitions/permission-mode.ts'
 import type { PermissionRule } from '../definitions/permissions/rule.ts'
+import type { PriceList } from '../definitions/prices.ts'
 import type { Clock } from '../effects/clock.ts'
 import type { Ids } from '../effects/ids.ts'
 import type { OpenLink } from '../effects/mcp/server-link.ts'
@@ -43,6 +44,10 @@ export interface EngineCore {
   /** Retries, clocks and the provider's gate included. */
   readonly model: Model
   readonly maxTokens: number
+  /** Answers where an agent's own model cannot. */
+  readonly fallbackModel: string | undefined
+  /** Prices and context windows. */
+  readonly modelFacts: PriceList
   readonly tools: ToolTable
   /** Held by every run that is on. */
   readonly keepAlive: KeepAlive

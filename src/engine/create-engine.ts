@@ -15,6 +15,7 @@ import type { PermissionMode } from '../definitions/permission-mode.ts'
 import { modeDiagnostic } from '../definitions/permissions/modes.ts'
 import type { PermissionRule } from '../definitions/permissions/rule.ts'
 import { parseRules } from '../definitions/permissions/rule.ts'
+import { withOwnFacts } from '../definitions/prices.ts'
 import { isToolAmong, KNOWN_TOOL_NAMES } from '../definitions/tool-names.ts'
 import { systemClock } from '../effects/clock.ts'
 import { readGitBranch } from '../effects/git-branch.ts'
@@ -63,6 +64,7 @@ import type { EngineCore } from './core.ts'
 import { effectLogic } from './effect-logic.ts'
 import { awaitNews } from './effects/await-news.ts'
 import { checkReport } from './effects/check-report.ts'
+import { compact } from './effects/compact.ts'
 import { drain } from './effects/drain.ts'
 import { prepare } from './effects/prepare.ts'
 import { requestModel } from './effects/request-model.ts'
@@ -109,6 +111,10 @@ function checkOptions(options: EngineOptions): void {
   const { timeoutMs } = options.review ?? {}
   if (timeoutMs !== undefined && !(timeoutMs > 0))
     refuse('`review.timeoutMs` must be a number of milliseconds above 0')
+  for (const limit of ['tokens', 'usd', 'runningMs'] as const) {
+    const value = options.limits?.[limit]
+    if (value !== undefined && !(value > 0)) refuse(`\`limits.${limit}\` must be more than 0, not ${value}`)
+  }
   for (const tool of options.tools ?? []) {
     if (typeof tool?.name !== 'string' || typeof tool.run !== 'function')
       refuse('each of `tools` needs a `name` and a `run`')
@@ -312,6 +318,8 @@ function createCore(options: EngineOptions, emit: (event: EngineEvent) => void):
   const diagnose: EngineCore['diagnose'] = (code, message) => emit({ kind: 'diagnostic', code, message })
   const { inspect, project } = options
   const withheldEnv = options.withheldEnv ?? SECRETS
+  const resolveModel = (name: string): string =>
+    resolveModelId(name, { ...MODEL_ALIASES, ...options.modelAliases })
   const core: EngineCore = {
     storage: options.storage ?? createFileStorage({ durability: options.durability ?? 'write' }),
     clock,
@@ -319,6 +327,8 @@ function createCore(options: EngineOptions, emit: (event: EngineEvent) => void):
     processes: options.processes ?? createLocalProcessRunner({ clock, withheldEnv }),
     model: withRetries(options.model, { gate, clock, random: ids.random, options: options.retries ?? {} }),
     maxTokens: options.maxTokens ?? 32_000,
+    fallbackModel: options.fallbackModel && resolveModel(options.fallbackModel),
+    modelFacts: withOwnFacts(options.modelFacts ?? {}),
     tools: createToolTable(toolsOf(options)),
     keepAlive: createKeepAlive(),
     outputFiles: outputFilesOf(options, cwd, diagnose),
@@ -369,7 +379,7 @@ function createCore(options: EngineOptions, emit: (event: EngineEvent) => void):
     cwd,
     home: resolve(options.home ?? process.env['TROUPE_HOME'] ?? join(homedir(), '.troupe')),
     gitBranch: readGitBranch(cwd),
-    resolveModelId: (name) => resolveModelId(name, { ...MODEL_ALIASES, ...options.modelAliases }),
+    resolveModelId: resolveModel,
     machine: () => machine,
     inspect: inspect && createInspection(inspect, diagnose),
     agents,
@@ -385,6 +395,7 @@ function createCore(options: EngineOptions, emit: (event: EngineEvent) => void):
     actors: {
       prepare: effectLogic('prepare', agents, prepare(core)),
       requestModel: effectLogic('requestModel', agents, requestModel(core)),
+      compact: effectLogic('compact', agents, compact(core)),
       runCall: effectLogic('runCall', agents, runCall(core)),
       checkReport: effectLogic('checkReport', agents, checkReport(core)),
       awaitNews: effectLogic('awaitNews', agents, awaitNews(core)),

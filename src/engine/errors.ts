@@ -47,7 +47,7 @@ export type EngineDiagnosticCode =
   | HookProblemCode
   | 'hook-notice'
   | 'stop-blocks-reached'
-  | 'tokens-not-in-force'
+  | 'price-unknown'
   | 'tool-notice'
   | 'worktree-incomplete'
   | 'worktree-made-again'

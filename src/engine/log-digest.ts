@@ -125,6 +125,10 @@ const DigestValueSchema = z.strictObject({
   mail: z.array(MessageAccepted).optional(),
   /** The last message of each sender. */
   lastMessages: z.record(z.string(), z.string()).optional(),
+  /** The model that answers this run in place of its own. */
+  model: z.string().optional(),
+  /** Budgets that this run was warned of. */
+  warned: z.array(z.string()).optional(),
   /** Nobody waits for the run that is on, or was last. */
   isInBackground: z.literal(true).optional(),
   worktree: OwnWorktree.optional(),
@@ -192,6 +196,8 @@ export class LogDigest {
   #isInBackground = false
   #worktree: OwnWorktree | undefined
   #mode: ModeChange | undefined
+  #warned: readonly string[] = []
+  #model: string | undefined
 
   /** The digest that {@link value} was taken of. */
   static from(value: DigestValue, replies: ReadReplies): LogDigest {
@@ -234,6 +240,8 @@ export class LogDigest {
     digest.#lastMessages = value.lastMessages ?? {}
     digest.#isInBackground = value.isInBackground === true
     digest.#worktree = value.worktree
+    digest.#warned = value.warned ?? []
+    digest.#model = value.model
     return digest
   }
 
@@ -255,6 +263,8 @@ export class LogDigest {
         this.#report = undefined
         this.#hooks.clear()
         this.#kept = undefined
+        this.#warned = []
+        this.#model = undefined
         this.#isInBackground = event.background === true
         this.#takeNews(event)
         break
@@ -266,6 +276,20 @@ export class LogDigest {
         break
       case 'agent.prepared':
         this.#prepared = event
+        break
+      case 'conversation.compacted':
+        // Lists are told again; what stood before the task is kept by the compaction.
+        this.#told = keepTold(this.#told, LASTING)
+        this.#modelUsage = addModelUsage(this.#modelUsage, event.modelUsage)
+        break
+      case 'compaction.failed':
+        this.#modelUsage = addModelUsage(this.#modelUsage, event.modelUsage ?? {})
+        break
+      case 'model.changed':
+        this.#model = event.to
+        break
+      case 'budget.warned':
+        this.#warned = [...this.#warned, event.limit]
         break
       case 'agent.ended':
         this.#ended = event
@@ -520,6 +544,16 @@ export class LogDigest {
     return this.#isInBackground
   }
 
+  /** The model that answers this run in place of its own; undefined: its own does. */
+  get model(): string | undefined {
+    return this.#model
+  }
+
+  /** Budgets that this run was warned of. */
+  get warned(): readonly string[] {
+    return this.#warned
+  }
+
   /** Messages of other agents that are not in the conversation yet, oldest first. */
   get mail(): readonly AgentEventOf<'message.accepted'>[] {
     return this.#mail
@@ -547,6 +581,8 @@ export class LogDigest {
       ...(this.#owed.length > 0 && { owed: [...this.#owed] }),
       ...(this.#mail.length > 0 && { mail: [...this.#mail] }),
       ...(Object.keys(this.#lastMessages).length > 0 && { lastMessages: this.#lastMessages }),
+      ...(this.#model !== undefined && { model: this.#model }),
+      ...(this.#warned.length > 0 && { warned: [...this.#warned] }),
       ...(this.#isInBackground && { isInBackground: true as const }),
       ...(this.#agentId !== undefined && { agentId: this.#agentId }),
       calls: this.ledger.open.map(({ started, processes }) => ({ started, processes: [...processes] })),
@@ -590,6 +626,15 @@ export class LogDigest {
     }
   }
 }
+
+/** What is told once before a task, and stays in the conversation over a compaction. */
+const LASTING: readonly string[] = ['context']
+
+const keepTold = (
+  told: Readonly<Record<string, BlobHash>>,
+  about: readonly string[],
+): Readonly<Record<string, BlobHash>> =>
+  Object.fromEntries(Object.entries(told).filter(([name]) => about.includes(name)))
 
 /** Whether two keys name the same run of the same agent. */
 export const isSameRun = (a: RunKey, b: RunKey): boolean => a.agentId === b.agentId && a.run === b.run

@@ -190,6 +190,8 @@ async function loadChildren(reading: Reading, parent: Loaded): Promise<Loaded[]>
     const child = await load(reading, id, path, parent.agent, fate)
     if (child === undefined) continue
     if ((fate === 'orphan' || fate === 'background') && !isActive(child.read.state.run)) {
+      // What it cost is told with its end.
+      session.budget.keep(child.agent, child.agent.runNumber, child.agent.modelUsage)
       session.forget(child.agent.id)
       continue
     }

@@ -19,12 +19,13 @@ import type { BlobStore } from '../journal/blob-store.ts'
 import { createBlobStore } from '../journal/blob-store.ts'
 import type { SessionPaths } from '../journal/paths.ts'
 import type { SessionLock } from '../journal/session-lock.ts'
-import type { AgentEventOf, Origin, SpawnPlan } from '../machines/agent/events.ts'
+import type { AgentEventOf, Origin, RunKey, SpawnPlan } from '../machines/agent/events.ts'
 import { MACHINE_VERSION } from '../machines/agent/events.ts'
 import type { PromptContent } from '../machines/agent/messages.ts'
 import type { AgentId, BlobHash, CallId, SessionId } from '../machines/ids.ts'
 import type { EndedRun, Prepared } from './agent.ts'
 import { Agent } from './agent.ts'
+import { SessionBudget } from './budget.ts'
 import type { EngineCore } from './core.ts'
 import { SessionEnds } from './ends.ts'
 import type { EngineDiagnosticCode } from './errors.ts'
@@ -70,6 +71,8 @@ export class Session {
   readonly definitions: SessionDefinitions
   /** Ends of runs in the background that somebody is owed. */
   readonly ends: SessionEnds
+  /** What its agents may still spend. */
+  readonly budget: SessionBudget
   readonly #core: EngineCore
   readonly #lock: SessionLock
   readonly #live = new Map<AgentId, Agent>()
@@ -91,6 +94,7 @@ export class Session {
     this.#lock = lock
     this.blobs = createBlobStore(core.storage, paths)
     this.ends = new SessionEnds(core, this)
+    this.budget = new SessionBudget(core, () => this.agents)
     this.definitions = new SessionDefinitions(this.blobs, core.cwd, () => core.definitions)
   }
 
@@ -424,12 +428,19 @@ export class Session {
       if (agent.digest.owed.length > 0) this.closeAfter(wake(this.#core, agent))
       return
     }
+    this.budget.keep(agent, end.ended.run, end.modelUsage)
     this.forget(agent.id)
     const owner = this.ownerOf(agent, end.ended.run)
     if (owner === undefined) return
     this.ends.note(agent, end)
     owner.noteNews()
     if (!owner.isRunning) this.closeAfter(wake(this.#core, owner))
+  }
+
+  /** The end of a run stands in the log of whoever was owed it. */
+  forgetEnd(key: RunKey): void {
+    this.ends.forget(key)
+    this.budget.told(key)
   }
 
   /** Who is owed the end of a run: the nearest of its ancestors whose log says so. */

@@ -77,6 +77,8 @@ export function encode(
       return encodePrompt(place, draft, uuid())
     case 'message.added':
       return encodeAdded(place, draft, uuid())
+    case 'conversation.compacted':
+      return encodeSummary(place, draft, uuid())
     case 'call.ended':
       return encodeResult(place, draft, uuid())
     case 'reply.received':
@@ -114,6 +116,17 @@ function encodeAdded(place: Place, event: AgentEventOf<'message.added'>, id: str
   const { type, content, origin, ...rest } = event
   const note = { type, ...rest, ...(!isOnlyFrom(origin, 'engine') && { origin }) }
   return finish(place, event, [id], messageLine(place, type, { id, content, more: '"isMeta":true,', note }))
+}
+
+function encodeSummary(place: Place, event: AgentEventOf<'conversation.compacted'>, id: string): Encoded {
+  const { type, summary, ...rest } = event
+  const more = '"isCompactSummary":true,'
+  return finish(
+    place,
+    event,
+    [id],
+    messageLine(place, type, { id, content: summary, more, note: { type, ...rest } }),
+  )
 }
 
 /** What a reader takes for granted where nothing is said, and nothing else. */

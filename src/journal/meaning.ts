@@ -54,6 +54,10 @@ function message(object: LineObject): Meaning {
     const raw: RawEvent = { origin: { from: 'engine' }, ...line.troupe, type: 'message.added', content }
     return { kind: 'message', line, raw }
   }
+  if (line.troupe.type === 'conversation.compacted') {
+    const raw: RawEvent = { ...line.troupe, type: 'conversation.compacted', summary: content }
+    return { kind: 'message', line, raw }
+  }
   if (line.troupe.type !== undefined) return FOREIGN
   if (!('callId' in line.troupe)) {
     const raw: RawEvent = { origin: { from: 'user' }, ...line.troupe, type: 'run.started', content }

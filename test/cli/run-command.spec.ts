@@ -51,6 +51,7 @@ describe('a run', () => {
       ],
       ...['--system-prompt', 'S', '--append-system-prompt', 'A', '--model', 'opus', '--durability', 'write'],
       ...['--max-turns', '3', '--session-id', SESSION],
+      ...['--max-budget-usd', '2', '--max-time', '90'],
     ])
     expect(engine.options).toMatchObject({
       modelId: 'opus',
@@ -59,6 +60,7 @@ describe('a run', () => {
       appendSystemPrompt: 'A',
       durability: 'write',
       home: '/home/nobody/.troupe',
+      limits: { usd: 2, runningMs: 90_000 },
     })
     expect(engine.runs[0]).toMatchObject({ prompt: 'x', options: { maxTurns: 3, sessionId: SESSION } })
   })

@@ -1,8 +1,8 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { listPrices } from '../../src/cli/prices.ts'
 import { createStreamJson, type StreamJson, type StreamJsonOptions } from '../../src/cli/stream-json.ts'
+import { listPrices } from '../../src/definitions/prices.ts'
 import type { EngineEvent } from '../../src/engine/api.ts'
 import { AgentId, callId } from '../../src/machines/ids.ts'
 import { CHILD, createTeller, delegation, ROOT, SESSION, text, toolUse } from './support/facts.ts'
@@ -234,6 +234,16 @@ describe('the result line', () => {
       { kind: 'limit' as const, limit: 'turns' as const },
       'error_max_turns',
       'the limit of turns was reached after 2 turns',
+    ],
+    [
+      { kind: 'limit' as const, limit: 'money' as const },
+      'error_max_budget_usd',
+      'the limit of money was reached after 2 turns',
+    ],
+    [
+      { kind: 'limit' as const, limit: 'time' as const },
+      'error_during_execution',
+      'the limit of time was reached after 2 turns',
     ],
     [
       { kind: 'failed' as const, fault: { code: 'overloaded', message: 'too busy', retryable: true } },

@@ -93,6 +93,8 @@ const hex = (length: number): fc.Arbitrary<string> =>
 export const anyAgentId: fc.Arbitrary<AgentId> = hex(16).map((digits) => AgentId.parse(`a${digits}`))
 export const anyBlobHash: fc.Arbitrary<BlobHash> = hex(64).map((digits) => BlobHash.parse(digits))
 const anyCount = fc.nat(1_000_000)
+const anyBudget = fc.constantFrom('tokens' as const, 'money' as const, 'time' as const)
+const anyAmount = fc.double({ min: 0, max: 1e9, noNaN: true }).map((amount) => amount + 0)
 const anyPositive = fc.integer({ min: 1, max: 1_000_000 })
 const anyCallId = fc
   .tuple(anyPositive, anyCount, fc.nat(3))
@@ -218,7 +220,9 @@ const anyPlan: fc.Arbitrary<AgentEventOf<'agent.spawned'>['plan']> = fc
 
 const anyOutcome: fc.Arbitrary<AgentEventOf<'agent.ended'>['outcome']> = fc.oneof(
   fc.constantFrom('completed' as const, 'partial' as const, 'no_report' as const).map((kind) => ({ kind })),
-  fc.constant({ kind: 'limit' as const, limit: 'turns' as const }),
+  fc
+    .constantFrom('turns' as const, 'context' as const, 'tokens' as const, 'money' as const, 'time' as const)
+    .map((limit) => ({ kind: 'limit' as const, limit })),
   anyText.map((problem) => ({ kind: 'invalid_report' as const, problem })),
   anyFault.map((fault) => ({ kind: 'failed' as const, fault })),
   fc
@@ -451,6 +455,51 @@ const drafts: { readonly [T in EventDraft['type']]: fc.Arbitrary<Draft<T>> } = {
         durationMs: anyCount,
         denials: optional(fc.dictionary(anyName, anyPositive, { maxKeys: 2 })),
       })
+      .map(present),
+  ),
+  'budget.refused': withType(
+    'budget.refused',
+    fc
+      .record({
+        limit: anyBudget,
+        of: anyAmount,
+        used: anyAmount,
+        asked: optional(anyAmount),
+        owner: optional(anyAgentId),
+      })
+      .map(present),
+  ),
+  'budget.warned': withType(
+    'budget.warned',
+    fc.record({ limit: anyBudget, of: anyAmount, used: anyAmount, owner: optional(anyAgentId) }).map(present),
+  ),
+  'time.expired': withType('time.expired', fc.record({ of: anyCount })),
+  'model.changed': withType('model.changed', fc.record({ from: anyText, to: anyText, why: anyFault })),
+  'context.exceeded': withType('context.exceeded', fc.record({ tokens: anyCount, of: anyCount })),
+  'results.cut': withType(
+    'results.cut',
+    fc.record({
+      results: fc.array(fc.record({ callId: anyCallId, content: anyText }), { minLength: 1, maxLength: 2 }),
+      saves: anyCount,
+    }),
+  ),
+  'conversation.compacted': withType(
+    'conversation.compacted',
+    fc
+      .record({
+        summary: anyText,
+        upTo: anyCount,
+        trigger: fc.constantFrom('auto' as const, 'manual' as const),
+        tokens: anyCount,
+        modelUsage: fc.dictionary(anyName, anyUsage, { maxKeys: 2 }),
+        roster: optional(anyText),
+      })
+      .map(present),
+  ),
+  'compaction.failed': withType(
+    'compaction.failed',
+    fc
+      .record({ fault: anyFault, modelUsage: optional(fc.dictionary(anyName, anyUsage, { maxKeys: 2 })) })
       .map(present),
   ),
   'agent.faulted': withType('agent.faulted', fc.record({ fault: anyFault })),

@@ -17,6 +17,8 @@ export const AGENT = AgentId.parse('a0000000000000001')
 /** The number of the run that they tell. */
 export const RUN = 1
 
+const fault = (code: string) => ({ code, message: `it broke (${code})`, retryable: false })
+
 /** The id of the call in block `index` of the reply at position `at`. */
 export const call = (at: number, index = 0): CallId => callId(RUN, at + index, 0)
 
@@ -147,6 +149,52 @@ export const permissionGranted = (): RunEventOf<'permission.granted'> => ({
   by: 'host',
 })
 
+export const budgetRefused = (
+  limit: RunEventOf<'budget.refused'>['limit'] = 'tokens',
+): RunEventOf<'budget.refused'> => ({ type: 'budget.refused', limit, of: 1_000, used: 900, asked: 200 })
+
+export const budgetWarned = (): RunEventOf<'budget.warned'> => ({
+  type: 'budget.warned',
+  limit: 'money',
+  of: 1,
+  used: 0.8,
+})
+
+export const timeExpired = (): RunEventOf<'time.expired'> => ({ type: 'time.expired', of: 60_000 })
+
+export const contextExceeded = (): RunEventOf<'context.exceeded'> => ({
+  type: 'context.exceeded',
+  tokens: 170_000,
+  of: 155_000,
+})
+
+export const resultsCut = (id: CallId = UNKNOWN_CALL): RunEventOf<'results.cut'> => ({
+  type: 'results.cut',
+  results: [{ callId: id, content: 'the ends' }],
+  saves: 10_000,
+})
+
+export const compacted = (upTo = 0, summary = 'what was before'): RunEventOf<'conversation.compacted'> => ({
+  type: 'conversation.compacted',
+  summary,
+  upTo,
+  trigger: 'auto',
+  tokens: 170_000,
+  modelUsage: { 'a-model': { input_tokens: 1_000, output_tokens: 100 } },
+})
+
+export const compactionFailed = (): RunEventOf<'compaction.failed'> => ({
+  type: 'compaction.failed',
+  fault: fault('no-summary'),
+})
+
+export const modelChanged = (): RunEventOf<'model.changed'> => ({
+  type: 'model.changed',
+  from: 'a-model',
+  to: 'another',
+  why: fault('overloaded'),
+})
+
 export const messageAdded = (): RunEventOf<'message.added'> => ({
   type: 'message.added',
   about: 'agents',
@@ -260,8 +308,6 @@ export function replied({ at, says, calls = [], stop, input = {} }: ReplySpec): 
   const mayOverlap = [...text.map(() => false), ...calls.map((spec) => typeof spec === 'string')]
   return { type: 'reply.received', reply, seq: at, calls: callsOf(reply, RUN, at, mayOverlap) }
 }
-
-const fault = (code: string) => ({ code, message: `it broke (${code})`, retryable: false })
 
 export const requestFailed = (code = 'unreachable'): RunEventOf<'request.failed'> => ({
   type: 'request.failed',

@@ -5,6 +5,7 @@ import type { AnyMachineSnapshot, AnyStateMachine, AnyTransitionDefinition } fro
 import { createActor } from 'xstate'
 import type { StatePath } from 'xstate/graph'
 import { getShortestPaths } from 'xstate/graph'
+import { phaseOf } from '../../src/machines/agent/accepts.ts'
 import type { RunEvent } from '../../src/machines/agent/events.ts'
 import type { RunSnapshot } from '../../src/machines/agent/fold.ts'
 import { agentMachine } from '../../src/machines/agent/machine.ts'
@@ -12,7 +13,7 @@ import { AGENT, RUN } from './run-events.ts'
 import { everyEvent } from './run-walks.ts'
 
 /** More situations than a run has; a traversal that goes on beyond it has a key that grows. */
-const LIMIT = 100_000
+const LIMIT = 200_000
 
 /**
  * What makes two situations differ: the state, how many calls are open and waiting, the outcome, the turns left, what a
@@ -33,6 +34,7 @@ export function situationOf({ value, context }: RunSnapshot): string {
       background: typeof value === 'object' && 'resolving' in value && context.isInBackground,
       news: [context.mail.length, context.owed.length],
       review: context.review,
+      isOutOfTime: context.isOutOfTime,
       report: context.hasReportSchema ? [context.corrections, context.report === undefined] : null,
     },
   ])
@@ -55,27 +57,70 @@ export const eventsIn = (run: RunSnapshot): RunEvent[] =>
   everyEvent(run, (run.context.turns + 1) * 20).filter((event) => !multiplies(run, event))
 
 /**
- * News beside open calls, a limit of turns or a review, and reviews beside limits and places: every combination of
- * both would be another situation. Walks have them together.
+ * News, or the end of the time, beside open calls, a limit of turns or a review, and reviews beside limits and places:
+ * every combination would be another situation. Walks have them together.
  */
-function multiplies({ context }: RunSnapshot, event: RunEvent): boolean {
-  const { calls, mail, owed, maxTurns } = context
-  const hasNews = mail.length + owed.length > 0
-  if (event.type === 'agent.prepared' && event.review === true)
-    return hasNews || maxTurns !== undefined || context.isInBackground
+function multiplies(run: RunSnapshot, event: RunEvent): boolean {
+  const { context } = run
+  const { calls, mail, owed, maxTurns, isOutOfTime, hasReportSchema } = context
+  const hasMore = mail.length + owed.length > 0 || isOutOfTime
+  const isPlain = calls.length === 0 && maxTurns === undefined && !isOutOfTime
   if (context.review !== 'none' && BESIDE_REVIEWS.has(event.type)) return true
-  if (event.type === 'reply.received') return hasNews && event.calls.length > 1
-  return (
-    (event.type === 'child.launched' && (owed.length > 0 || calls.length > 0 || maxTurns !== undefined)) ||
-    (event.type === 'message.accepted' && (mail.length > 0 || calls.length > 0 || maxTurns !== undefined))
-  )
+  switch (event.type) {
+    case 'agent.prepared':
+      return event.review === true && (hasMore || maxTurns !== undefined || context.isInBackground)
+    case 'reply.received':
+      return hasMore && event.calls.length > 1
+    // Summing up is a matter of the turn alone.
+    case 'context.exceeded':
+      return hasMore || maxTurns !== undefined || hasReportSchema
+    case 'time.expired':
+      return (
+        !['requesting', 'acting', 'waiting'].includes(phaseOf(run)) ||
+        context.isInBackground ||
+        isOutOfTime ||
+        mail.length > 0 ||
+        calls.length > 1 ||
+        (owed.length > 0 && phaseOf(run) !== 'waiting') ||
+        maxTurns !== undefined ||
+        hasReportSchema
+      )
+    case 'child.launched':
+      return owed.length > 0 || !isPlain
+    case 'message.accepted':
+      return mail.length > 0 || !isPlain
+    default:
+      // Facts that change nothing: it is enough to see that where little else is going on.
+      return QUIET.has(event.type) && !isPlain
+  }
 }
 
 const BESIDE_REVIEWS: ReadonlySet<RunEvent['type']> = new Set([
   'agent.backgrounded',
   'child.launched',
+  'context.exceeded',
   'message.accepted',
+  'time.expired',
 ])
+
+const QUIET: ReadonlySet<RunEvent['type']> = new Set([
+  'agent.diagnosed',
+  'permission.granted',
+  'mode.changed',
+  'worktree.requested',
+  'worktree.created',
+  'worktree.decided',
+  'worktree.removed',
+  'worktree.left',
+  'budget.warned',
+  'hook.started',
+  'hook.process_started',
+  'hook.ended',
+  'servers.requested',
+  'server.started',
+  'run.suspended',
+  'run.resumed',
+] as const)
 
 /** One event on one situation, and the transitions that the machine took for it, eventless ones included. */
 export interface Edge {

@@ -17,6 +17,7 @@ export const ENVELOPE_NAMES = [
   'agent-step',
   'agent-task',
   'claude-md',
+  'conversation-summary',
   'fork-directive',
   'git-status',
   'hook-output',

@@ -29,7 +29,7 @@ const BY_TYPE: Readonly<Record<string, { readonly code: ModelErrorCode; readonly
   billing_error: { code: 'invalid-request', retryable: false },
   invalid_request_error: { code: 'invalid-request', retryable: false },
   not_found_error: { code: 'invalid-request', retryable: false },
-  request_too_large: { code: 'invalid-request', retryable: false },
+  request_too_large: { code: 'context-exceeded', retryable: false },
 }
 
 /** The error for an answer with an error status. `where` names the server; `now` is needed for HTTP dates. */
@@ -40,7 +40,7 @@ export function errorFromAnswer(
 ): ModelError {
   const { status, type, headers } = answer
   const advice = headers?.get('x-should-retry')
-  const code = status >= 500 && type === 'overloaded_error' ? 'overloaded' : codeOfStatus(status)
+  const code = status >= 500 && type === 'overloaded_error' ? 'overloaded' : codeOf(answer)
   const kind = type === undefined ? `${status}` : `${status} ${type}`
   const hint = code === 'unauthorized' ? '. Check ANTHROPIC_API_KEY or ANTHROPIC_AUTH_TOKEN' : ''
   return new ModelError(code, `${where} answered ${kind}: ${answer.message}${hint}`, {
@@ -111,6 +111,15 @@ function nonNegative(header: string | null): number | undefined {
 
 const isRetryableStatus = (status: number): boolean =>
   status === 408 || status === 409 || status === 429 || status >= 500
+
+/** In which words servers say that a request is too long for its model. */
+const TOO_LONG =
+  /prompt is too long|too many (?:input )?tokens|(?:exceed\w*|larger than|longer than)\b.{0,60}\b(?:context|token limit)|context[ _](?:length|window)\b.{0,60}\bexceed/i
+
+function codeOf({ status, message }: ErrorAnswer & { status: number }): ModelErrorCode {
+  if (status === 413 || (status === 400 && TOO_LONG.test(message))) return 'context-exceeded'
+  return codeOfStatus(status)
+}
 
 function codeOfStatus(status: number): ModelErrorCode {
   if (status === 401 || status === 403) return 'unauthorized'

@@ -69,6 +69,8 @@ export interface Model {
 /** Why a request did not end in a message. Each is explained in `docs/errors.md`. */
 export type ModelErrorCode =
   | 'connection'
+  /** The request does not fit into the model's context window. */
+  | 'context-exceeded'
   | 'first-byte-timeout'
   | 'gap-timeout'
   /** The model threw something that is no ModelError. */

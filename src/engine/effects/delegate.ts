@@ -189,6 +189,7 @@ function delivered(
   end: EndedRun,
 ): CallEnded {
   const { ended } = end
+  agent.session.budget.keep(child, ended.run, end.modelUsage)
   // A child that had ended before a restart was opened only for its result.
   agent.session.forget(child.id)
   agent.addApiTime(end.apiDurationMs)

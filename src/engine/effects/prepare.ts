@@ -26,11 +26,6 @@ export function prepare(core: EngineCore): Effect<EffectInput> {
     const { prepared, system, tools } = await agent.session.prepare(agent, memory)
     agent.prepared = prepared
     for (const { code, message } of reportSchemaProblems(agent)) core.diagnose(code, message)
-    if (agent.definition?.tokens !== undefined)
-      core.diagnose(
-        'tokens-not-in-force',
-        `The definition ${agent.definition.agentType} limits tokens to ${agent.definition.tokens}; this version does not count them. Limit its turns (maxTurns).`,
-      )
     const hasSchema = reportSchemaOf(agent) !== undefined
     const corrections = core.limits.reportNudges
     // The root speaks to a person, who asks again if need be.

@@ -4,6 +4,7 @@ import { checkedReply } from '../../effects/model/check-reply.ts'
 import { ModelError } from '../../effects/model/model.ts'
 import { collect } from '../../effects/model/reply-stream.ts'
 import type { ToolTable } from '../../effects/tools/tool-table.ts'
+import type { AgentEventOf } from '../../machines/agent/events.ts'
 import type { EffectInput } from '../../machines/agent/machine.ts'
 import type { Reply } from '../../machines/agent/messages.ts'
 import { isToolUse } from '../../machines/agent/messages.ts'
@@ -11,9 +12,12 @@ import type { EngineCore } from '../core.ts'
 import type { Effect } from '../effect-logic.ts'
 import { mayHaveNews, newsFor, newsLine } from '../news.ts'
 import { hasNews, tellListings } from '../tell-listings.ts'
+import { makeRoom } from './context-window.ts'
+import { admitRequest, inTime, refusedForTime } from './limits.ts'
 
 export function requestModel(core: EngineCore): Effect<EffectInput> {
-  return async ({ agent, signal }) => {
+  return async (effect) => {
+    const { agent, signal } = effect
     const { prepared } = agent
     if (prepared === undefined) throw new Error('a request was made before the run was prepared')
     await agent.equip(() => signal)
@@ -22,11 +26,16 @@ export function requestModel(core: EngineCore): Effect<EffectInput> {
       const news = await newsFor(core, agent)
       if (news !== undefined) await agent.post(newsLine(news))
     }
-    const model = agent.birth.plan.model.value
+    const tooLong = await makeRoom(core, agent)
+    if (tooLong !== undefined) return [tooLong]
+    const { model } = agent
     const effort = agent.birth.plan.effort?.value
     const messages = await agent.requestMessages(model)
+    const admission = await admitRequest(core, agent, signal)
+    if (admission.kind === 'refused') return [admission.event]
     signal.throwIfAborted()
     const startedAt = core.clock.now()
+    const haste = inTime(agent, signal)
     try {
       const collected = await collect(
         core.model.stream(
@@ -35,14 +44,17 @@ export function requestModel(core: EngineCore): Effect<EffectInput> {
             system: prepared.system,
             tools: prepared.tools,
             messages,
-            maxTokens: core.maxTokens,
+            maxTokens: admission.maxTokens,
             ...(effort !== undefined && { effort }),
             source: agent.requestSource,
           },
-          signal,
+          haste.signal,
         ),
-        signal,
-        (delta) => agent.delta(delta),
+        haste.signal,
+        (delta) => {
+          haste.note(delta)
+          agent.delta(delta)
+        },
       )
       const { requestId } = collected
       const reply = checkedReply(collected.reply)
@@ -57,7 +69,10 @@ export function requestModel(core: EngineCore): Effect<EffectInput> {
       ]
     } catch (error) {
       agent.addApiTime(core.clock.now() - startedAt)
+      if (haste.isOver && !signal.aborted) return [refusedForTime(core, agent)]
       if (!ModelError.is(error) || signal.aborted) throw error
+      const change = changeOfModel(core, model, error)
+      if (change !== undefined && (await agent.post(change)) === 'taken') return requestModel(core)(effect)
       return [
         {
           type: 'request.failed',
@@ -65,8 +80,21 @@ export function requestModel(core: EngineCore): Effect<EffectInput> {
           attempts: error.attempts,
         },
       ]
+    } finally {
+      haste.end()
     }
   }
+}
+
+/** The model that takes the place of one that has too much to do or fails, after all retries; none for that one itself. */
+function changeOfModel(
+  { fallbackModel }: EngineCore,
+  model: string,
+  { code, message, retryable }: ModelError,
+): AgentEventOf<'model.changed'> | undefined {
+  if (fallbackModel === undefined || fallbackModel === model) return undefined
+  if (code !== 'overloaded' && code !== 'server') return undefined
+  return { type: 'model.changed', from: model, to: fallbackModel, why: { code, message, retryable } }
 }
 
 /** For each block: may it run beside its neighbours? A call that cannot be understood runs nothing, so it may. */

@@ -108,7 +108,7 @@ async function readAgent(storage: Storage, path: string): Promise<TapeAgent | un
     else if (event.type === 'call.started') note(event.callId, { child: event.child?.agentId })
     else if (event.type === 'call.ended') note(event.callId, { ended: event, isCutOff: isEnding })
     // What an engine adds is its own affair: this one adds what it knows, and a request is compared without either.
-    if (event.type !== 'message.added') conversation.push(recorded)
+    if (!isOwnAffair(event.type)) conversation.push(recorded)
   }
   return {
     agentId,
@@ -122,3 +122,7 @@ async function readAgent(storage: Storage, path: string): Promise<TapeAgent | un
     kills,
   }
 }
+
+/** What an engine does to a conversation by itself: tells the agent something, sums it up, cuts a result. */
+const isOwnAffair = (type: string): boolean =>
+  type === 'message.added' || type === 'conversation.compacted' || type === 'results.cut'

@@ -16,7 +16,7 @@ import { SharedList } from './shared-list.ts'
 
 /** The events that a conversation is made of. */
 export type ConversationEvent = AgentEventOf<
-  'run.started' | 'message.added' | 'reply.received' | 'call.ended'
+  'run.started' | 'message.added' | 'reply.received' | 'call.ended' | 'conversation.compacted' | 'results.cut'
 >
 
 /** One of them with its place in the log. */
@@ -57,10 +57,17 @@ export function createConversation(): Conversation {
 
 /** Whether an event belongs to the conversation. */
 export function isConversationEntry(recorded: Recorded): recorded is ConversationEntry {
-  const { type } = recorded.event
-  return (
-    type === 'run.started' || type === 'message.added' || type === 'reply.received' || type === 'call.ended'
-  )
+  switch (recorded.event.type) {
+    case 'run.started':
+    case 'message.added':
+    case 'reply.received':
+    case 'call.ended':
+    case 'conversation.compacted':
+    case 'results.cut':
+      return true
+    default:
+      return false
+  }
 }
 
 /**

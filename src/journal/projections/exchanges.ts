@@ -10,6 +10,7 @@ import type {
   ContentBlock,
   PromptContent,
   RequestMessage,
+  ResultContent,
   ToolResultBlock,
 } from '../../machines/agent/messages.ts'
 import type { CallId } from '../../machines/ids.ts'
@@ -42,6 +43,8 @@ export interface ReplyRules {
   /** The model of the requests; undefined keeps every model's thinking. */
   readonly model: string | undefined
   readonly ids: ToolIds
+  /** Results that are shorter now. */
+  readonly cuts: ReadonlyMap<CallId, ResultContent>
 }
 
 /** The tool ids of a conversation's requests, and in which exchange each stands. */
@@ -67,8 +70,22 @@ export function createToolIds(origin?: ToolIds, shared = 0): ToolIds {
   return ids
 }
 
-export function beginExchange(number: number, first: number): Exchange {
-  return { number, first, blocks: [], calls: [], results: new Map(), prompts: [], task: 0, paused: false }
+/** `opening`: what is said in it before anything else. */
+export function beginExchange(
+  number: number,
+  first: number,
+  opening: readonly PromptContent[] = [],
+): Exchange {
+  return {
+    number,
+    first,
+    blocks: [],
+    calls: [],
+    results: new Map(),
+    prompts: [...opening],
+    task: opening.length,
+    paused: false,
+  }
 }
 
 /**
@@ -90,7 +107,11 @@ export function extend(
       else open.prompts.push(event.content)
       return open
     case 'call.ended':
-      if (!open.results.has(event.callId)) open.results.set(event.callId, event.result)
+      if (!open.results.has(event.callId)) open.results.set(event.callId, resultOf(event, rules.cuts))
+      return open
+    // What they take back is known before anything is read.
+    case 'conversation.compacted':
+    case 'results.cut':
       return open
     case 'reply.received': {
       const here = takesReply(open)
@@ -102,6 +123,14 @@ export function extend(
       return say(here ? open : beginExchange(number, index), reply, event)
     }
   }
+}
+
+function resultOf(
+  { callId, result }: AgentEventOf<'call.ended'>,
+  cuts: ReadonlyMap<CallId, ResultContent>,
+): ToolResultBlock {
+  const content = cuts.size === 0 ? undefined : cuts.get(callId)
+  return content === undefined ? result : { ...result, content }
 }
 
 /** The first exchange has no reply; any other waits for its own, or has not been answered yet. */

@@ -14,9 +14,13 @@
  *   N4  What a model has read is not rewritten: when it speaks, the exchange before is settled. A result that comes
  *       still later is left out, as the model knows that call as interrupted.
  *   N5  Clean blocks pass as the same objects. Thinking passes unchanged or not at all.
+ *   N6  Only an event takes back what a model has read: a compaction or a cut (`compaction.ts`). Then everything is made
+ *       again, once.
  */
 
 import type { RequestMessage } from '../../machines/agent/messages.ts'
+import type { Epoch } from './compaction.ts'
+import { epochOf, isRewriting } from './compaction.ts'
 import type { Conversation, ConversationEntry } from './conversation.ts'
 import type { Exchange, ReplyRules, ToolIds } from './exchanges.ts'
 import { beginExchange, createToolIds, extend, messagesOf } from './exchanges.ts'
@@ -34,11 +38,13 @@ export const GO_ON = 'Go on.'
  * `model` is the one of the request: thinking of other models is left out. Without it all thinking stays.
  */
 export function requestMessages(entries: Iterable<ConversationEntry>, model?: string): RequestMessage[] {
-  const rules: ReplyRules = { model, ids: createToolIds() }
+  const all = [...entries]
+  const { first, opening, cuts } = epochOf((index) => all[index], all.length)
+  const rules: ReplyRules = { model, ids: createToolIds(), cuts }
   const messages: RequestMessage[] = []
-  let open = beginExchange(0, 0)
-  let index = 0
-  for (const entry of entries) {
+  let open = beginExchange(0, first, opening)
+  let index = first
+  for (const entry of all.slice(first)) {
     const next = extend(open, entry, index++, rules)
     if (next !== open) messages.push(...settled(open))
     open = next
@@ -66,11 +72,14 @@ export function createRequestMessages(conversation: Conversation, model?: string
   return projectionFrom(conversation, model, {
     done: new SharedList(),
     ids: createToolIds(),
+    cuts: NO_CUTS,
     open: beginExchange(0, 0),
     readTo: 0,
     built: undefined,
   })
 }
+
+const NO_CUTS: Epoch['cuts'] = new Map()
 
 /** An exchange that is over. */
 interface Settled {
@@ -82,6 +91,7 @@ interface Settled {
 interface Start {
   readonly done: SharedList<Settled>
   readonly ids: ToolIds
+  readonly cuts: Epoch['cuts']
   readonly open: Exchange
   readonly readTo: number
   /** The messages of the open exchange once it is read so far, where they are known. */
@@ -91,25 +101,46 @@ interface Start {
 function projectionFrom(
   conversation: Conversation,
   model: string | undefined,
-  { done, ids, readTo, ...start }: Start,
+  { readTo, ...start }: Start,
 ): RequestMessages {
-  const rules: ReplyRules = { model, ids }
-  let open = start.open
+  let { done, ids, cuts, open } = start
   let position = open.first
   /** Messages of the exchanges that are over, in one row: a request copies it in one go. */
-  const row: RequestMessage[] = []
+  let row: RequestMessage[] = []
   let inRow = 0
   /** Messages of the open exchange, as long as nothing is added to it. */
   let built: readonly RequestMessage[] | undefined
+  /** Index of the last entry that took something back; -1 when none has. */
+  let rewrittenAt = -1
+
+  /** Begins anew with what the first `end` entries leave. */
+  const rewrite = (end: number): void => {
+    const epoch = epochOf((index) => conversation.at(index), end)
+    ;({ cuts, rewrittenAt } = epoch)
+    done = new SharedList()
+    ids = createToolIds()
+    row = []
+    inRow = 0
+    open = beginExchange(0, epoch.first, epoch.opening)
+    position = epoch.first
+    built = undefined
+  }
 
   const readUntil = (end: number): void => {
-    for (; position < end; position++) {
+    let rules: ReplyRules = { model, ids, cuts }
+    while (position < end) {
       const entry = conversation.at(position)
       if (entry === undefined) return
+      if (position > rewrittenAt && isRewriting(entry)) {
+        rewrite(end)
+        rules = { model, ids, cuts }
+        continue
+      }
       const next = extend(open, entry, position, rules)
       if (next !== open) done.push({ first: open.first, messages: settled(open, built) })
       open = next
       built = undefined
+      position += 1
     }
   }
   const openMessages = (): readonly RequestMessage[] => {
@@ -149,12 +180,16 @@ function projectionFrom(
       if (from?.conversation !== conversation) {
         throw new TypeError('requests can be shared only with a fork of the same conversation')
       }
+      // Part of what is shared was taken back behind the fork point, or begins with a summary.
+      if (rewrittenAt >= 0) return createRequestMessages(child, model)
       readUntil(from.length)
+      if (rewrittenAt >= 0) return createRequestMessages(child, model)
       const number = exchangeBefore(from.length)
       const isWhole = firstOf(number + 1) === from.length
       return projectionFrom(child, model, {
         done: done.fork(number),
         ids: ids.fork(number),
+        cuts,
         open: beginExchange(number, firstOf(number)),
         readTo: from.length,
         built: isWhole ? (done.at(number)?.messages ?? openMessages()) : undefined,

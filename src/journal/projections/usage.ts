@@ -32,7 +32,7 @@ export function createUsageTotals(): UsageTotals {
   }
 }
 
-/** What the request cost that an event is the outcome of: one for a reply, or one to the classifier. */
+/** What the requests cost that an event is the outcome of: one for a reply, or those beside the turns. */
 export function requestUsageOf(event: AgentEvent): ModelUsage {
   switch (event.type) {
     case 'reply.received':
@@ -40,6 +40,9 @@ export function requestUsageOf(event: AgentEvent): ModelUsage {
     case 'review.ended':
     case 'call.classified':
       return event.usage === undefined ? {} : { [event.model ?? 'unknown']: event.usage }
+    case 'conversation.compacted':
+    case 'compaction.failed':
+      return event.modelUsage ?? {}
     default:
       return {}
   }

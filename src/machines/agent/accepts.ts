@@ -13,6 +13,7 @@ export type Phase =
   | 'awaitingPrompt'
   | 'preparing'
   | 'requesting'
+  | 'compacting'
   | 'acting'
   | 'checking'
   | 'waiting'
@@ -29,6 +30,7 @@ const LIVE = [
   'awaitingPrompt',
   'preparing',
   'requesting',
+  'compacting',
   'acting',
   'checking',
   'waiting',
@@ -42,6 +44,12 @@ export const ACCEPTED: Readonly<Record<RunEventType, readonly Phase[]>> = {
   'agent.prepared': ['preparing'],
   'reply.received': ['requesting'],
   'request.failed': ['requesting'],
+  'budget.refused': ['requesting', 'compacting'],
+  'model.changed': ['requesting'],
+  'context.exceeded': ['requesting'],
+  'results.cut': ['requesting'],
+  'conversation.compacted': ['compacting'],
+  'compaction.failed': ['compacting'],
   'call.started': ['acting'],
   'call.classified': ['acting'],
   'approval.requested': ['acting'],
@@ -58,6 +66,7 @@ export const ACCEPTED: Readonly<Record<RunEventType, readonly Phase[]>> = {
     'awaitingPrompt',
     'preparing',
     'requesting',
+    'compacting',
     'acting',
     'checking',
     'waiting',
@@ -67,11 +76,19 @@ export const ACCEPTED: Readonly<Record<RunEventType, readonly Phase[]>> = {
   'report.accepted': ['checking'],
   'report.rejected': ['checking'],
   'agent.faulted': LIVE,
-  'agent.backgrounded': ['requesting', 'acting', 'checking', 'waiting'],
+  'agent.backgrounded': ['requesting', 'compacting', 'acting', 'checking', 'waiting'],
   'agent.ended': ['draining', 'stopping', 'reviewing'],
   'message.added': LIVE,
   // Before it settles: whoever comes later starts the next run.
-  'message.accepted': ['awaitingPrompt', 'preparing', 'requesting', 'acting', 'checking', 'waiting'],
+  'message.accepted': [
+    'awaitingPrompt',
+    'preparing',
+    'requesting',
+    'compacting',
+    'acting',
+    'checking',
+    'waiting',
+  ],
   'child.launched': LIVE,
   'child.released': LIVE,
   'agent.diagnosed': LIVE,
@@ -79,6 +96,8 @@ export const ACCEPTED: Readonly<Record<RunEventType, readonly Phase[]>> = {
   'mode.changed': LIVE,
   'servers.requested': LIVE,
   'server.started': LIVE,
+  'budget.warned': LIVE,
+  'time.expired': LIVE,
   'hook.started': LIVE,
   'hook.process_started': LIVE,
   'hook.ended': LIVE,

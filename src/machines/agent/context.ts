@@ -36,6 +36,10 @@ export interface RunContext {
   readonly toolUses: number
   /** Calls of the current turn without a result, in the order of the reply. */
   readonly calls: readonly OpenCall[]
+  /** There was no summary to be had in this run: it is not asked for again. */
+  readonly cannotCompact: boolean
+  /** The running time is used up. */
+  readonly isOutOfTime: boolean
   /** Requests for a better report that are left. */
   readonly corrections: number
   /** How often stop hooks have sent this run back to work. */
@@ -67,6 +71,8 @@ export function initialContext({ input }: { input: RunInput | undefined }): RunC
     turns: 0,
     toolUses: 0,
     calls: [],
+    cannotCompact: false,
+    isOutOfTime: false,
     corrections: 0,
     stopBlocks: 0,
     hasReportSchema: false,
@@ -175,6 +181,14 @@ export function afterClassifier(
   usage: Usage | undefined,
 ): Pick<RunContext, 'totalUsage'> {
   return { totalUsage: usage === undefined ? context.totalUsage : addUsage(context.totalUsage, usage) }
+}
+
+/** What requests beside the turns have cost. */
+export function afterSideRequests(
+  { totalUsage }: RunContext,
+  modelUsage: Readonly<Record<string, Usage>> | undefined,
+): Pick<RunContext, 'totalUsage'> {
+  return { totalUsage: Object.values(modelUsage ?? {}).reduce(addUsage, totalUsage) }
 }
 
 const waiting = (call: CallRequest): OpenCall => ({

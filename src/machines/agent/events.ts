@@ -10,7 +10,7 @@ import * as z from 'zod'
 import type { PermissionMode } from '../../definitions/permission-mode.ts'
 import type { Verdict } from '../../definitions/review/verdict.ts'
 import { AgentId, BlobHash, CallId } from '../ids.ts'
-import { PromptContent, Reply, ToolResultBlock, Usage } from './messages.ts'
+import { PromptContent, Reply, ResultContent, ToolResultBlock, Usage } from './messages.ts'
 
 /** The version of the agent machine that new runs are recorded under. A change that would fold a recorded history differently raises it. */
 export const MACHINE_VERSION = 1
@@ -321,7 +321,7 @@ export const RunResumed = z.looseObject({
 export const Outcome = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('completed') }),
   /** A limit was reached; what there is, is the report. */
-  z.object({ kind: z.literal('limit'), limit: z.enum(['turns']) }),
+  z.object({ kind: z.literal('limit'), limit: z.enum(['turns', 'tokens', 'money', 'time', 'context']) }),
   /** The reply was cut at the model's own `max_tokens`. */
   z.object({ kind: z.literal('partial') }),
   /** The model stopped without a word. */
@@ -477,6 +477,82 @@ export const RequestFailed = z.looseObject({
   attempts: z.number().int().positive(),
 })
 
+/** The model cannot be had: for the rest of the run another one answers. */
+export const ModelChanged = z.looseObject({
+  type: z.literal('model.changed'),
+  from: z.string(),
+  to: z.string(),
+  why: Fault,
+})
+
+/** What is spent of a budget: whole tokens, US dollars, or milliseconds of running time. */
+const BudgetNote = {
+  limit: z.enum(['tokens', 'money', 'time']),
+  of: z.number().nonnegative(),
+  used: z.number().nonnegative(),
+  /** Whose limit it is, where that is not this agent: an agent above it. */
+  owner: AgentId.optional(),
+}
+
+/** A request was not made, because it might have gone beyond a budget. The run ends with what there is. */
+export const BudgetRefused = z.looseObject({
+  type: z.literal('budget.refused'),
+  ...BudgetNote,
+  /** What it might have cost at most. */
+  asked: z.number().nonnegative().optional(),
+})
+
+/** A budget is nearly used up. Once in a run. */
+export const BudgetWarned = z.looseObject({ type: z.literal('budget.warned'), ...BudgetNote })
+
+/** The running time is used up. The run ends at the next point at which nothing is cut off. */
+export const TimeExpired = z.looseObject({
+  type: z.literal('time.expired'),
+  /** The limit, in milliseconds. */
+  of: z.number().nonnegative(),
+})
+
+/** The next request would not leave enough of the model's context window. Figures are tokens. */
+export const ContextExceeded = z.looseObject({
+  type: z.literal('context.exceeded'),
+  tokens: z.number().int().nonnegative(),
+  /** More than this is too many. */
+  of: z.number().int().nonnegative(),
+})
+
+/** Long results stand in requests with their two ends only from now on. The log keeps them as they were. */
+export const ResultsCut = z.looseObject({
+  type: z.literal('results.cut'),
+  results: z.array(z.object({ callId: CallId, content: ResultContent })).min(1),
+  /** Tokens that requests are shorter by, as estimated. */
+  saves: z.number().int().nonnegative(),
+})
+
+/**
+ * What is before it stands in requests as this summary from now on. Stored as a user line; the log keeps everything.
+ */
+export const ConversationCompacted = z.looseObject({
+  type: z.literal('conversation.compacted'),
+  summary: z.string(),
+  /** Position, in this log, of the last line of the conversation that is summed up. 0: only what is before this log. */
+  upTo: z.number().int().nonnegative(),
+  trigger: z.enum(['auto', 'manual']),
+  /** Tokens of the request that was too long, as estimated. */
+  tokens: z.number().int().nonnegative(),
+  /** What the summary cost, by model. */
+  modelUsage: z.record(z.string(), Usage),
+  /** Agents that run in the background, in words. */
+  roster: z.string().optional(),
+})
+
+/** There is no summary; the run goes on with the whole conversation. */
+export const CompactionFailed = z.looseObject({
+  type: z.literal('compaction.failed'),
+  fault: Fault,
+  /** What the attempts have cost, by model. */
+  modelUsage: z.record(z.string(), Usage).optional(),
+})
+
 /** The report was looked at and may stand, or there is nothing that another turn would change. */
 export const ReportAccepted = z.looseObject({
   type: z.literal('report.accepted'),
@@ -624,6 +700,14 @@ export const AgentEvent = z.discriminatedUnion('type', [
   AgentBackgrounded,
   ReplyReceived,
   RequestFailed,
+  ModelChanged,
+  BudgetRefused,
+  BudgetWarned,
+  TimeExpired,
+  ContextExceeded,
+  ResultsCut,
+  ConversationCompacted,
+  CompactionFailed,
   ReportAccepted,
   ReportRejected,
   CallStarted,

@@ -19,7 +19,15 @@ import { assign, fromCallback, setup, stopChild } from 'xstate'
 import type { AgentId, CallId } from '../ids.ts'
 import { startable } from './calls.ts'
 import type { RunContext, RunInput } from './context.ts'
-import { afterClassifier, afterReply, hasChoice, initialContext, isEndOf, mayBeReviewed } from './context.ts'
+import {
+  afterClassifier,
+  afterReply,
+  afterSideRequests,
+  hasChoice,
+  initialContext,
+  isEndOf,
+  mayBeReviewed,
+} from './context.ts'
 import type { AgentEventOf, Fault, Outcome, RunEvent, RunKey } from './events.ts'
 
 /** What every effect is given: ids. It looks the rest up, so that a restart finds the same. */
@@ -36,6 +44,7 @@ export interface CallInput extends EffectInput {
 export type EffectName =
   | 'prepare'
   | 'requestModel'
+  | 'compact'
   | 'runCall'
   | 'checkReport'
   | 'awaitNews'
@@ -66,6 +75,8 @@ const without = (keys: readonly RunKey[], gone: readonly RunKey[]): readonly Run
 const unread = (mail: readonly string[], injected: readonly string[]): readonly string[] =>
   mail.filter((id) => !injected.includes(id))
 
+const OUT_OF_TIME: Outcome = { kind: 'limit', limit: 'time' }
+
 const REFUSED: Fault = {
   code: 'refused',
   message: 'the model refused to answer (stop_reason "refusal")',
@@ -82,6 +93,7 @@ const parts = setup({
   actors: {
     prepare: effect,
     requestModel: effect,
+    compact: effect,
     runCall: callEffect,
     checkReport: effect,
     awaitNews: effect,
@@ -108,6 +120,12 @@ const parts = setup({
     hasNoReport: ({ context }) => context.report === undefined,
     hasReachedTurnLimit: ({ context }) => context.maxTurns !== undefined && context.turns >= context.maxTurns,
     isInBackground: ({ context }) => context.isInBackground,
+    isTooLong: ({ event }) => event.type === 'request.failed' && event.fault.code === 'context-exceeded',
+    isOutOfTime: ({ context }) => context.isOutOfTime,
+    // Calls that run are not cut off, others are not begun.
+    isOutOfTimeAtRest: ({ context }) =>
+      context.isOutOfTime && context.calls.every((call) => call.phase === 'waiting'),
+    asksForCallsTooLate: ({ context, event }) => context.isOutOfTime && reply(event).calls.length > 0,
     hasMail: ({ context }) => context.mail.length > 0,
     waitsForChildren: ({ context }) => context.owed.length > 0 && !context.leavesChildren,
     bringsNews: ({ event }) =>
@@ -200,6 +218,13 @@ const parts = setup({
       }
     }),
     stopCallEffect: stopChild(({ event }) => (event.type === 'call.ended' ? callActorId(event.callId) : '')),
+    rememberSideUsage: assign(({ context, event }) =>
+      event.type === 'conversation.compacted' || event.type === 'compaction.failed'
+        ? afterSideRequests(context, event.modelUsage)
+        : {},
+    ),
+    giveUpCompaction: assign(() => ({ cannotCompact: true })),
+    rememberTimeIsUp: assign(() => ({ isOutOfTime: true })),
     recordOutcome: assign(({ context }, params: { outcome: Outcome }) => ({
       outcome: context.outcome ?? params.outcome,
     })),
@@ -208,7 +233,7 @@ const parts = setup({
 
 /** Starts the effects of the calls whose turn has come. */
 const startCalls = parts.enqueueActions(({ context, enqueue }) => {
-  const starting = startable(context.calls)
+  const starting = context.isOutOfTime ? [] : startable(context.calls)
   if (starting.length === 0) return
   enqueue.assign({
     calls: context.calls.map((call) =>
@@ -286,6 +311,8 @@ export const agentMachine = machineSetup.createMachine({
     'agent.diagnosed': {},
     'permission.granted': {},
     'mode.changed': {},
+    'budget.warned': {},
+    'time.expired': { actions: 'rememberTimeIsUp' },
     'servers.requested': {},
     'server.started': {},
     'hook.started': {},
@@ -329,6 +356,11 @@ export const agentMachine = machineSetup.createMachine({
                     target: '#agent.settling',
                     actions: ['rememberReply', settleAs({ kind: 'failed', fault: REFUSED })],
                   },
+                  {
+                    guard: 'asksForCallsTooLate',
+                    target: '#agent.settling',
+                    actions: ['rememberReply', settleAs(OUT_OF_TIME)],
+                  },
                   { guard: 'asksForCalls', target: 'acting', actions: ['rememberReply', 'startCalls'] },
                   { guard: 'isPaused', target: 'deciding', actions: 'rememberReply' },
                   { guard: 'hasMail', target: 'deciding', actions: 'rememberReply' },
@@ -349,11 +381,47 @@ export const agentMachine = machineSetup.createMachine({
                     actions: ['rememberReply', settleAs({ kind: 'completed' })],
                   },
                 ],
-                'request.failed': {
+                'budget.refused': {
                   target: '#agent.settling',
                   actions: {
                     type: 'recordOutcome',
-                    params: ({ event }) => ({ outcome: { kind: 'failed', fault: event.fault } }),
+                    params: ({ event }) => ({ outcome: { kind: 'limit', limit: event.limit } }),
+                  },
+                },
+                'model.changed': {},
+                'results.cut': {},
+                'context.exceeded': 'compacting',
+                'request.failed': [
+                  {
+                    guard: 'isTooLong',
+                    target: '#agent.settling',
+                    actions: settleAs({ kind: 'limit', limit: 'context' }),
+                  },
+                  {
+                    target: '#agent.settling',
+                    actions: {
+                      type: 'recordOutcome',
+                      params: ({ event }) => ({ outcome: { kind: 'failed', fault: event.fault } }),
+                    },
+                  },
+                ],
+              },
+            },
+            /** The conversation is being summed up, so that it fits into the model's context again. */
+            compacting: {
+              invoke: { id: 'compact', src: 'compact', input: ids },
+              on: {
+                'conversation.compacted': { target: 'deciding', actions: 'rememberSideUsage' },
+                // It goes on as it is, until the server refuses.
+                'compaction.failed': {
+                  target: 'deciding',
+                  actions: ['rememberSideUsage', 'giveUpCompaction'],
+                },
+                'budget.refused': {
+                  target: '#agent.settling',
+                  actions: {
+                    type: 'recordOutcome',
+                    params: ({ event }) => ({ outcome: { kind: 'limit', limit: event.limit } }),
                   },
                 },
               },
@@ -402,7 +470,14 @@ export const agentMachine = machineSetup.createMachine({
                   actions: ['forgetCall', 'stopCallEffect', 'startCalls'],
                 },
               },
-              always: { guard: 'allCallsHaveResults', target: 'deciding' },
+              always: [
+                {
+                  guard: 'isOutOfTimeAtRest',
+                  target: '#agent.settling',
+                  actions: settleAs(OUT_OF_TIME),
+                },
+                { guard: 'allCallsHaveResults', target: 'deciding' },
+              ],
             },
             /**
              * The model has nothing to do before an agent of its in the background ends, or somebody speaks to it. The
@@ -410,6 +485,7 @@ export const agentMachine = machineSetup.createMachine({
              */
             waiting: {
               invoke: { id: 'awaitNews', src: 'awaitNews', input: ids },
+              always: { guard: 'isOutOfTime', target: '#agent.settling', actions: settleAs(OUT_OF_TIME) },
               on: { 'message.added': { guard: 'bringsNews', target: 'deciding', actions: 'takeNews' } },
             },
             /** Between two turns: may another one start? */
@@ -420,6 +496,7 @@ export const agentMachine = machineSetup.createMachine({
                   target: '#agent.settling',
                   actions: settleAs({ kind: 'limit', limit: 'turns' }),
                 },
+                { guard: 'isOutOfTime', target: '#agent.settling', actions: settleAs(OUT_OF_TIME) },
                 { target: 'requesting' },
               ],
             },

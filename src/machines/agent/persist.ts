@@ -16,7 +16,7 @@ const StateValue = z.union([
   z.strictObject({ resolving: z.enum(['awaitingPrompt', 'preparing']) }),
   z.strictObject({
     running: z.strictObject({
-      turn: z.enum(['requesting', 'acting', 'checking', 'waiting']),
+      turn: z.enum(['requesting', 'compacting', 'acting', 'checking', 'waiting']),
       placement: z.enum(['foreground', 'backgrounded']),
     }),
   }),

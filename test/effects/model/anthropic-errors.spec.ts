@@ -1,5 +1,9 @@
 import { describe, expect, it } from 'vitest'
-import { errorFromThrown, retryAfterMs } from '../../../src/effects/model/anthropic-errors.ts'
+import {
+  errorFromAnswer,
+  errorFromThrown,
+  retryAfterMs,
+} from '../../../src/effects/model/anthropic-errors.ts'
 
 const HOUR = 3_600_000
 const now = Date.parse('2030-01-01T00:00:00Z')
@@ -49,4 +53,22 @@ describe('what was thrown', () => {
       cause: thrown,
     })
   })
+})
+
+describe('a refused request', () => {
+  it.each([
+    'prompt is too long: 213453 tokens > 200000 maximum',
+    'input length and `max_tokens` exceed context limit: 190000 + 32000 > 200000',
+    "This model's maximum context length is 8192 tokens; your request exceeds it",
+  ])('is too long for its model where the server says «%s»', (message) => {
+    const error = errorFromAnswer({ status: 400, type: 'invalid_request_error', message }, 'host', 0)
+    expect(error).toMatchObject({ code: 'context-exceeded', retryable: false })
+  })
+
+  it.each(['max_tokens: must be greater than 0', 'messages: text content blocks must be non-empty'])(
+    'is wrong in another way where it says «%s»',
+    (message) => {
+      expect(errorFromAnswer({ status: 400, message }, 'host', 0)).toMatchObject({ code: 'invalid-request' })
+    },
+  )
 })

@@ -233,7 +233,7 @@ describe('what can go wrong', () => {
     ['401', [apiError(401)], { code: 'unauthorized', retryable: false, status: 401 }],
     ['403', [apiError(403)], { code: 'unauthorized', retryable: false, status: 403 }],
     ['404', [apiError(404)], { code: 'invalid-request', retryable: false, status: 404 }],
-    ['413', [apiError(413)], { code: 'invalid-request', retryable: false, status: 413 }],
+    ['413', [apiError(413)], { code: 'context-exceeded', retryable: false, status: 413 }],
     ['408', [apiError(408)], { code: 'server', retryable: true, status: 408 }],
     ['409', [apiError(409)], { code: 'server', retryable: true, status: 409 }],
     ['429', [apiError(429)], { code: 'rate-limited', retryable: true, status: 429 }],

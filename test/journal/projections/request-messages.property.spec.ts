@@ -134,6 +134,7 @@ describe('a clean history', () => {
           entries.flatMap(({ event }): readonly unknown[] => {
             if (event.type === 'reply.received') return event.reply.content
             if (event.type === 'call.ended') return [event.result]
+            if (event.type !== 'run.started' && event.type !== 'message.added') return []
             return typeof event.content === 'string' ? [event.content] : event.content
           }),
         )

@@ -20,6 +20,7 @@ import { eventsIn, shortestRuns } from '../../helpers/run-graph.ts'
 const EFFECTS = Object.keys({
   prepare: true,
   requestModel: true,
+  compact: true,
   runCall: true,
   checkReport: true,
   awaitNews: true,

@@ -1,5 +1,8 @@
-/** What known models cost. A model that is not here costs 0 in our figures: no price is better than a wrong one. */
-import type { Usage } from '../machines/agent/messages.ts'
+/**
+ * What known models cost, and how much they read at once. A model that is not here costs 0 in our figures: no price is
+ * better than a wrong one.
+ */
+import type { ReportUsage } from './report.ts'
 
 /** US dollars per million tokens, and the size of the context window in tokens. */
 export interface ModelFacts {
@@ -43,8 +46,29 @@ const KNOWN: readonly (readonly [prefix: string, facts: ModelFacts])[] = [
 /** List prices of Claude models. */
 export const listPrices: PriceList = (model) => KNOWN.find(([prefix]) => model.startsWith(prefix))?.[1]
 
+/** What a host knows better: facts by the start of a model id. What it leaves out is as listed. */
+export type ModelFactsTable = Readonly<Record<string, Partial<ModelFacts>>>
+
+/** The list with a host's entries in front; of those that fit an id, the longest counts. */
+export function withOwnFacts(own: ModelFactsTable, list: PriceList = listPrices): PriceList {
+  const prefixes = Object.keys(own).toSorted((a, b) => b.length - a.length)
+  if (prefixes.length === 0) return list
+  return (model) => {
+    const prefix = prefixes.find((start) => model.startsWith(start))
+    const listed = list(model)
+    if (prefix === undefined) return listed
+    return { ...FREE, ...listed, ...own[prefix] }
+  }
+}
+
+/** What a model costs of which a host says only part, and nobody else anything. */
+const FREE: ModelFacts = { input: 0, output: 0, cacheWrite: 0, cacheRead: 0, contextWindow: K200 }
+
+/** The context window of a model in tokens; of one that nobody knows, the smallest of the known ones. */
+export const contextWindowOf = (facts: ModelFacts | undefined): number => facts?.contextWindow ?? K200
+
 /** US dollars; 0 for a model without a price. */
-export function costOf(usage: Usage, price: ModelFacts | undefined): number {
+export function costOf(usage: ReportUsage, price: ModelFacts | undefined): number {
   if (price === undefined) return 0
   const perMillion =
     usage.input_tokens * price.input +

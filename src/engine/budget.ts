@@ -1,0 +1,196 @@
+/**
+ * What the agents of a session may still spend.
+ *
+ * Owns: which requests are in flight, and which may begin. Does not own: how much a limit leaves (`definitions/budget.ts`),
+ * and what was spent, which is in the logs.
+ *
+ *   U1  What is spent is read off the agents' digests each time, so that live and after a restart the same holds, and
+ *       the sums are those that are shown. An end that its parent's log does not have yet is kept until it has it.
+ *   U2  A request holds what it may cost at most until its reply is in its agent's digest.
+ *   U3  A request that only others in flight stand in the way of waits for them. They never wait for it.
+ *   U4  Where nothing is limited nothing is counted, measured or kept.
+ */
+import type { Amount, RequestAsk, Standing } from '../definitions/budget.ts'
+import { admit, nearlySpent } from '../definitions/budget.ts'
+import { costOf } from '../definitions/prices.ts'
+import { totalTokensOf } from '../definitions/report.ts'
+import type { ModelUsage } from '../journal/projections/usage.ts'
+import type { AgentEventOf, RunKey } from '../machines/agent/events.ts'
+import type { AgentId } from '../machines/ids.ts'
+import type { Agent } from './agent.ts'
+import type { EngineCore } from './core.ts'
+
+/** A request that may be made, with so many tokens for its reply; or the event that says why it may not. */
+export type Admitted =
+  | { readonly kind: 'granted'; readonly maxTokens: number }
+  | { readonly kind: 'refused'; readonly event: AgentEventOf<'budget.refused'> }
+
+interface OwnedStanding extends Standing {
+  readonly owner: Agent
+}
+
+interface Reservation {
+  readonly agent: Agent
+  readonly amount: Amount
+}
+
+interface UntoldEnd {
+  readonly agent: Agent
+  readonly modelUsage: ModelUsage
+}
+
+const keyOf = ({ agentId, run }: RunKey): string => `${agentId}:${run}`
+
+export class SessionBudget {
+  readonly #core: EngineCore
+  readonly #agents: () => readonly Agent[]
+  readonly #reserved = new Map<AgentId, Reservation>()
+  readonly #untold = new Map<string, UntoldEnd>()
+  readonly #unpriced = new Set<string>()
+  #waiting: (() => void)[] = []
+
+  /** `agents`: those that are live in the session. */
+  constructor(core: EngineCore, agents: () => readonly Agent[]) {
+    this.#core = core
+    this.#agents = agents
+  }
+
+  /** Whether the requests of an agent count towards any budget. */
+  limits(agent: Agent): boolean {
+    const { tokens, usd } = this.#core.limits
+    if (tokens !== undefined || usd !== undefined) return true
+    for (const one of lineOf(agent)) if (one.birth.plan.tokens !== undefined) return true
+    return false
+  }
+
+  /**
+   * Lets a request begin, or says why it may not. Waits while only requests in flight stand in its way; rejects with the
+   * signal's reason then. Asked for an agent with limits only.
+   */
+  async admit(agent: Agent, ask: RequestAsk, model: string, signal: AbortSignal): Promise<Admitted> {
+    this.#reserved.delete(agent.id)
+    if (ask.price === undefined) this.#tellUnpriced(model)
+    while (true) {
+      signal.throwIfAborted()
+      const standings = this.#standingsOf(agent)
+      for (const standing of standings) warn(standing)
+      const admission = admit(ask, standings)
+      if (admission.kind === 'granted') {
+        this.#reserved.set(agent.id, { agent, amount: admission.amount })
+        return { kind: 'granted', maxTokens: admission.maxTokens }
+      }
+      if (admission.kind === 'refused') {
+        const { limit, of, used, asked, standing } = admission
+        const owner = standing.owner.id === agent.id ? {} : { owner: standing.owner.id }
+        return { kind: 'refused', event: { type: 'budget.refused', limit, of, used, asked, ...owner } }
+      }
+      await this.#settled(signal)
+    }
+  }
+
+  /** Whether a request of the agent is in flight, or about to be. */
+  holds(agentId: AgentId): boolean {
+    return this.#reserved.size > 0 && this.#reserved.has(agentId)
+  }
+
+  /** The request of an agent is over: what it cost is in its digest. */
+  release(agentId: AgentId): void {
+    if (!this.#reserved.delete(agentId)) return
+    const waiting = this.#waiting
+    this.#waiting = []
+    for (const wake of waiting) wake()
+  }
+
+  /** An agent has ended and is let go; its parent's log does not have its usage yet. */
+  keep(agent: Agent, run: number, modelUsage: ModelUsage): void {
+    if (!this.limits(agent)) return
+    this.#untold.set(keyOf({ agentId: agent.id, run }), { agent, modelUsage })
+  }
+
+  /** Now it has. */
+  told(key: RunKey): void {
+    if (this.#untold.size > 0) this.#untold.delete(keyOf(key))
+  }
+
+  #settled(signal: AbortSignal): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const onAbort = (): void => reject(signal.reason)
+      signal.addEventListener('abort', onAbort, { once: true })
+      this.#waiting.push(() => {
+        signal.removeEventListener('abort', onAbort)
+        resolve()
+      })
+    })
+  }
+
+  /** The limits that a request of the agent counts towards: its own and those of everybody above it. */
+  #standingsOf(agent: Agent): readonly OwnedStanding[] {
+    const { tokens, usd } = this.#core.limits
+    return [...lineOf(agent)].flatMap((owner) => {
+      const own = owner.birth.plan.tokens?.value
+      const isRoot = owner.parent === undefined && (tokens !== undefined || usd !== undefined)
+      if (own === undefined && !isRoot) return []
+      const stands = { owner, spent: this.#spentBy(owner), reserved: this.#reservedBy(owner) }
+      return [
+        ...(own === undefined ? [] : [{ ...stands, tokens: own, usd: undefined }]),
+        ...(isRoot ? [{ ...stands, tokens, usd }] : []),
+      ]
+    })
+  }
+
+  #spentBy(owner: Agent): Amount {
+    let tokens = 0
+    let usd = 0
+    const add = (usage: ModelUsage): void => {
+      for (const [model, counts] of Object.entries(usage)) {
+        tokens += totalTokensOf(counts)
+        usd += costOf(counts, this.#core.modelFacts(model))
+      }
+    }
+    for (const agent of this.#agents()) if (isWithin(agent, owner)) add(agent.modelUsage)
+    for (const { agent, modelUsage } of this.#untold.values()) {
+      // One that is still there counts by its own digest.
+      if (isWithin(agent, owner) && !this.#agents().includes(agent)) add(modelUsage)
+    }
+    return { tokens, usd }
+  }
+
+  #reservedBy(owner: Agent): Amount {
+    let tokens = 0
+    let usd = 0
+    for (const { agent, amount } of this.#reserved.values()) {
+      if (!isWithin(agent, owner)) continue
+      tokens += amount.tokens
+      usd += amount.usd
+    }
+    return { tokens, usd }
+  }
+
+  #tellUnpriced(model: string): void {
+    if (this.#core.limits.usd === undefined || this.#unpriced.has(model)) return
+    this.#unpriced.add(model)
+    this.#core.diagnose(
+      'price-unknown',
+      `the price of the model ${model} is not known: the limit of money does not count its requests. Give it with the option modelFacts.`,
+    )
+  }
+}
+
+/** An agent and those above it, upwards. */
+function* lineOf(agent: Agent): Generator<Agent> {
+  for (let one: Agent | undefined = agent; one !== undefined; one = one.parent) yield one
+}
+
+function isWithin(agent: Agent, owner: Agent): boolean {
+  for (const one of lineOf(agent)) if (one.id === owner.id) return true
+  return false
+}
+
+/** Tells the owner of a budget that it is nearly spent, once in a run. */
+function warn(standing: OwnedStanding): void {
+  const { owner } = standing
+  for (const { limit, of, used } of nearlySpent(standing)) {
+    if (!owner.isRunning || owner.hasBeenWarned(limit)) continue
+    owner.warn({ type: 'budget.warned', limit, of, used })
+  }
+}
