@@ -6,6 +6,7 @@ import { createActor } from 'xstate'
 import type { StatePath } from 'xstate/graph'
 import { getShortestPaths } from 'xstate/graph'
 import { phaseOf } from '../../src/machines/agent/accepts.ts'
+import { hasChoice } from '../../src/machines/agent/context.ts'
 import type { RunEvent } from '../../src/machines/agent/events.ts'
 import type { RunSnapshot } from '../../src/machines/agent/fold.ts'
 import { agentMachine } from '../../src/machines/agent/machine.ts'
@@ -23,17 +24,23 @@ const LIMIT = 200_000
 export function situationOf({ value, context }: RunSnapshot): string {
   const turnsLeft = context.maxTurns === undefined ? 'all' : context.maxTurns - context.turns
   const waiting = context.calls.filter((call) => call.phase === 'waiting').length
+  const open = context.calls.length
+  const outcome = context.outcome
+  const { review } = context
+  // What a run that goes on no more could still do does not matter.
+  if (outcome !== undefined && (typeof value === 'string' || !hasChoice(outcome)))
+    return JSON.stringify([value, { open, outcome: outcome.kind, review }])
   return JSON.stringify([
     value,
     {
-      open: context.calls.length,
+      open,
       waiting,
-      outcome: context.outcome?.kind ?? null,
+      outcome: outcome?.kind ?? null,
       turnsLeft,
       // Later it is in the value, or matters no more.
       background: typeof value === 'object' && 'resolving' in value && context.isInBackground,
       news: [context.mail.length, context.owed.length],
-      review: context.review,
+      review,
       isOutOfTime: context.isOutOfTime,
       report: context.hasReportSchema ? [context.corrections, context.report === undefined] : null,
     },
