@@ -137,7 +137,7 @@ describe('an agent in a worktree', () => {
     expect(git(root, 'log', '--format=%s')).toBe('first')
     const results = JSON.stringify(child().at(-1)?.messages)
     expect(results.match(/outside of your worktree/gu)).toHaveLength(3)
-    expect(resultOf(facts)).toContain('Calls that permissions refused it: Write 2, Bash 1')
+    expect(resultOf(facts)).toContain('Refused by the engine, so not done (3)')
   })
 
   it('no repository, no commit: the child fails with what to do, its parent goes on', async () => {
