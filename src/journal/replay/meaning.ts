@@ -8,6 +8,8 @@ import type { ContentBlock, PromptContent, RequestMessage } from '../../machines
 const CHANGING: readonly (readonly [RegExp, string])[] = [
   [/\S*\/subagents\/agent-a[0-9a-f]{16}\.jsonl/g, '<log>'],
   [/\S*\/blobs\/[0-9a-f]{64}/g, '<blob>'],
+  // Whether an agent can be gone on with depends on what is switched on; logs of older versions never say it.
+  [/ \(SendMessage with to: '[^']*' goes on with it\)/g, ''],
   [/\ba[0-9a-f]{16}\b/g, '<agent>'],
   [/\b(total_tokens|tool_uses|duration_ms): \d+/g, '$1: <n>'],
 ]
