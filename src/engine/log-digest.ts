@@ -280,10 +280,6 @@ export class LogDigest {
       case 'conversation.compacted':
         // Lists are told again; what stood before the task is kept by the compaction.
         this.#told = keepTold(this.#told, LASTING)
-        this.#modelUsage = addModelUsage(this.#modelUsage, event.modelUsage)
-        break
-      case 'compaction.failed':
-        this.#modelUsage = addModelUsage(this.#modelUsage, event.modelUsage ?? {})
         break
       case 'model.changed':
         this.#model = event.to
@@ -347,7 +343,7 @@ export class LogDigest {
         break
       default:
     }
-    if (event.type === 'reply.received' || event.type === 'review.ended' || event.type === 'call.classified')
+    if (ENDS_OF_REQUESTS.has(event.type))
       this.#modelUsage = addModelUsage(this.#modelUsage, requestUsageOf(event))
     this.ledger.push(recorded)
     this.#clock = tick(this.#clock, recorded)
@@ -626,6 +622,15 @@ export class LogDigest {
     }
   }
 }
+
+/** Outcomes of requests to models. */
+const ENDS_OF_REQUESTS: ReadonlySet<string> = new Set([
+  'reply.received',
+  'review.ended',
+  'call.classified',
+  'conversation.compacted',
+  'compaction.failed',
+])
 
 /** What is told once before a task, and stays in the conversation over a compaction. */
 const LASTING: readonly string[] = ['context']

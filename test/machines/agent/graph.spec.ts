@@ -19,7 +19,9 @@ describe('the graph of a run', () => {
     expect(uncovered(agentMachine, edges)).toEqual([])
   })
 
-  it('names what is not covered: without kills, the transitions of a kill and the end that only they reach', () => {
+  it('names what is not covered: without kills, the transitions of a kill and the end that only they reach', {
+    timeout: 120_000,
+  }, () => {
     const events = (run: Parameters<typeof eventsIn>[0]) =>
       eventsIn(run).filter(({ type }) => type !== 'kill.requested' && type !== 'run.resumed')
     const reached = new Set(shortestRuns(events).map(({ state }) => situationOf(state)))
