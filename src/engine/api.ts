@@ -352,6 +352,13 @@ export interface Engine extends AsyncDisposable {
    */
   interrupt(sessionId: string, reason?: string): Promise<void>
   /**
+   * Changes the permission mode of an open session's root, between runs or in the middle of one. It holds for every call
+   * that is decided from then on, of the root and of each agent below it, which the root's mode bounds: narrowing it
+   * narrows them at once. Rejects with `no-such-session` where no session of that id is open. `by`: who says so, for the
+   * log. Default `host`.
+   */
+  setMode(sessionId: string, mode: PermissionMode, by?: string): Promise<void>
+  /**
    * Moves a running child to the background: its parent's call returns at once, nothing of its turn is lost, and the
    * parent is told of its end. False when it is the root, has ended, or is there already.
    */

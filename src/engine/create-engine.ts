@@ -75,6 +75,7 @@ import { EngineClosedError, EngineError, messageOf } from './errors.ts'
 import { EngineHooks } from './hooks/engine-hooks.ts'
 import { createInspection } from './inspection.ts'
 import { createKeepAlive } from './keep-alive.ts'
+import { modeSaid } from './mode.ts'
 import { openSession, sessionExists } from './open-session.ts'
 import { answerQuestion } from './questions.ts'
 import { hostBirth, rootBirth } from './root.ts'
@@ -216,6 +217,13 @@ class LocalEngine implements Engine {
   async interrupt(sessionId: string, reason?: string): Promise<void> {
     const session = await this.#sessions.get(parseSessionId(sessionId))
     await session?.root.kill('user', reason, 'background')
+  }
+
+  async setMode(sessionId: string, mode: PermissionMode, by = 'host'): Promise<void> {
+    const id = parseSessionId(sessionId)
+    const session = await this.#sessions.get(id)
+    if (session?.root.isBorn !== true) throw noSuchSession(this.#core, id)
+    await session.root.post(modeSaid(this.#core, session.root, mode, by))
   }
 
   async background(agentId: string): Promise<boolean> {

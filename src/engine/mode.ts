@@ -6,7 +6,8 @@
  *   M2  An approved plan changes it, as an event. The change holds for the rest of that run, over restarts too, and for
  *       later runs as long as the session stays open in the engine that saw it. Whoever opens the session again says
  *       anew how it goes on; under a mode other than the one that the plan was approved under it does not hold at all.
- *   M3  Every decision reads it here, of the agent itself and of each ancestor: what changes above holds below at once.
+ *   M3  So does what the host says later (`engine.setMode`), also between two runs.
+ *   M4  Every decision reads it here, of the agent itself and of each ancestor: what changes above holds below at once.
  */
 import type { PermissionMode } from '../definitions/permission-mode.ts'
 import type { AgentEventOf } from '../machines/agent/events.ts'
@@ -36,3 +37,27 @@ function changeInForce(core: EngineCore, agent: Agent): AgentEventOf<'mode.chang
     return undefined
   return change.run === agent.runNumber || agent.hasSeenModeChange ? change.event : undefined
 }
+
+/**
+ * What the host says of a session's root now, as an event. Nobody bypasses permissions where settings forbid it: then
+ * the mode is `default`, and that is told.
+ */
+export function modeSaid(
+  core: EngineCore,
+  root: Agent,
+  mode: PermissionMode,
+  by: string,
+): AgentEventOf<'mode.changed'> {
+  const isForbidden = mode === 'bypassPermissions' && core.project?.permissions?.isBypassDisabled === true
+  if (isForbidden) core.diagnose('bypass-disabled', BYPASS_DISABLED)
+  return {
+    type: 'mode.changed',
+    from: root.mode,
+    mode: isForbidden ? 'default' : mode,
+    given: core.root.mode,
+    by,
+  }
+}
+
+const BYPASS_DISABLED =
+  'The permission mode "bypassPermissions" was asked for in a session that runs, and a settings file disables it (permissions.disableBypassPermissionsMode); the mode is "default".'

@@ -22,7 +22,7 @@ import type { EngineCore } from './core.ts'
 import { Suspended } from './effects/suspended.ts'
 import { EngineError, messageOf } from './errors.ts'
 import { notifyPerson } from './hooks/notification-hooks.ts'
-import { modeAtStart } from './mode.ts'
+import { modeAtStart, modeSaid } from './mode.ts'
 
 const NONE: QuestionAnswer = { kind: 'none' }
 
@@ -146,13 +146,8 @@ function modeAfterPlan(
 ): AgentEventOf<'mode.changed'> {
   const given = core.root.mode
   const wanted = said ?? (given === 'plan' ? 'default' : given)
-  const isForbidden = wanted === 'bypassPermissions' && core.project?.permissions?.isBypassDisabled === true
-  if (isForbidden) core.diagnose('bypass-disabled', BYPASS_DISABLED)
-  return { type: 'mode.changed', from: agent.mode, mode: isForbidden ? 'default' : wanted, given, by }
+  return modeSaid(core, agent, wanted, by)
 }
-
-const BYPASS_DISABLED =
-  'A plan was approved with the permission mode "bypassPermissions", which a settings file disables (permissions.disableBypassPermissionsMode); the mode is "default".'
 
 /** A callback of the host that fails has put the question away. */
 function askHost(core: EngineCore, request: QuestionRequest, signal: AbortSignal): void {

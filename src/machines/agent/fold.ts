@@ -44,9 +44,15 @@ export function foldAgent(state: AgentState, event: AgentEvent): AgentState {
   return { birth: state.birth, run: foldRun(state.run, event) }
 }
 
+const BETWEEN_RUNS: ReadonlySet<AgentEvent['type']> = new Set([
+  'child.launched',
+  'child.released',
+  'mode.changed',
+])
+
 /** Whether an event is the agent's alone: one of those that can also happen while no run is on. */
 export function isBetweenRuns(run: RunSnapshot | undefined, { type }: Pick<AgentEvent, 'type'>): boolean {
-  return (type === 'child.launched' || type === 'child.released') && !isActive(run)
+  return BETWEEN_RUNS.has(type) && !isActive(run)
 }
 
 /** Whether a run is on: begun and not at one of its ends. */

@@ -125,6 +125,7 @@ export function createFakeEngine(): FakeEngine {
       },
       kill: async () => {},
       interrupt: async () => {},
+      setMode: async () => {},
       background: async () => false,
       agents: [],
       events$,

@@ -47,7 +47,8 @@ describe('the fold of a run', () => {
       expect(dataOf(ours)).toEqual(dataOf(theirs))
       for (const event of events) {
         ours = foldRun(ours, event)
-        ;[theirs] = transition(agentMachine, theirs, event)
+        // It would take actions behind an end, where a live actor takes none.
+        if (theirs.status === 'active') [theirs] = transition(agentMachine, theirs, event)
         expect(dataOf(ours), event.type).toEqual(dataOf(theirs))
       }
     })
