@@ -110,6 +110,8 @@ export function errorOf({ outcome, turns }: Pick<RunResult, 'outcome' | 'turns'>
     case 'no_report':
       return undefined
     case 'limit':
+      if (outcome.limit === 'context')
+        return `the conversation outgrew the model's context window after ${turns} turn${turns === 1 ? '' : 's'}${outcome.problem === undefined ? '' : `: ${outcome.problem}`}`
       return `the limit of ${outcome.limit} was reached after ${turns} turn${turns === 1 ? '' : 's'}`
     case 'invalid_report':
       return `the report does not have the form that was asked for: ${outcome.problem}`

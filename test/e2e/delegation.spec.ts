@@ -121,8 +121,12 @@ describe('a parent and two children', () => {
       'TodoWrite',
       'WebFetch',
     ]
-    const own = [...reading, 'Edit', 'NotebookEdit', 'Write'].toSorted()
-    expect(first.map((request) => toolsOf(request).sort())).toEqual([['Agent', ...own], reading, own])
+    const own = [...reading, 'Edit', 'ListAgents', 'NotebookEdit', 'SendMessage', 'Write']
+    expect(first.map((request) => toolsOf(request).sort())).toEqual([
+      ['Agent', 'TaskOutput', 'TaskStop', ...own].sort(),
+      reading,
+      ['AskParent', ...own].sort(),
+    ])
   })
 
   it('have prompts of their own, which do not change from turn to turn', () => {

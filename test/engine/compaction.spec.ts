@@ -122,7 +122,7 @@ describe('a conversation that outgrows the window of its model', () => {
     )
     expect(await engine.run('go').result).toMatchObject({
       status: 'completed',
-      outcome: { kind: 'limit', limit: 'context' },
+      outcome: { kind: 'limit', limit: 'context', problem: 'prompt is too long' },
       text: 'so far',
     })
     await engine.close()

@@ -1,6 +1,6 @@
 /** The fast reader: finds things in a code base, changes nothing. */
 import type { AgentDefinition, ListingContext } from '../agent-definition.ts'
-import { NOTHING_THAT_EDITS } from './read-only-tools.ts'
+import { NOTHING_THAT_EDITS, NOTHING_THAT_TALKS } from './read-only-tools.ts'
 
 const PROMPT = `You find things in code bases, fast, and say exactly where they are. Another agent sent you and waits for your answer.
 
@@ -34,7 +34,7 @@ export const EXPLORE: AgentDefinition = {
   agentType: 'Explore',
   whenToUse,
   getSystemPrompt: () => PROMPT,
-  disallowedTools: NOTHING_THAT_EDITS,
+  disallowedTools: [...NOTHING_THAT_EDITS, ...NOTHING_THAT_TALKS],
   model: 'haiku',
   omitClaudeMd: true,
   isOneShot: true,

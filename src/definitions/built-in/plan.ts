@@ -1,6 +1,6 @@
 /** The architect: reads, thinks, and hands back a plan that somebody else can carry out. */
 import type { AgentDefinition } from '../agent-definition.ts'
-import { NOTHING_THAT_EDITS } from './read-only-tools.ts'
+import { NOTHING_THAT_EDITS, NOTHING_THAT_TALKS } from './read-only-tools.ts'
 
 const PROMPT = `You design changes to software. Another agent sent you with a requirement; it, or a person, will carry out what you plan, without having seen what you saw.
 
@@ -27,7 +27,7 @@ export const PLAN: AgentDefinition = {
   whenToUse:
     'Designs how to carry out a change, read-only. Choose it before work that touches several files or can be done in several ways. Give it the requirement, the constraints and, if you want one, a view to plan from. It answers with steps in order, trade-offs and the critical files; it writes no code.',
   getSystemPrompt: () => PROMPT,
-  disallowedTools: NOTHING_THAT_EDITS,
+  disallowedTools: [...NOTHING_THAT_EDITS, ...NOTHING_THAT_TALKS],
   model: 'inherit',
   omitClaudeMd: true,
   isOneShot: true,

@@ -321,7 +321,12 @@ export const RunResumed = z.looseObject({
 export const Outcome = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('completed') }),
   /** A limit was reached; what there is, is the report. */
-  z.object({ kind: z.literal('limit'), limit: z.enum(['turns', 'tokens', 'money', 'time', 'context']) }),
+  z.object({
+    kind: z.literal('limit'),
+    limit: z.enum(['turns', 'tokens', 'money', 'time', 'context']),
+    /** Whose words it is by, where it is not ours: the server's, of a request that was too long. */
+    problem: z.string().optional(),
+  }),
   /** The reply was cut at the model's own `max_tokens`. */
   z.object({ kind: z.literal('partial') }),
   /** The model stopped without a word. */

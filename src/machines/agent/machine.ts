@@ -395,7 +395,12 @@ export const agentMachine = machineSetup.createMachine({
                   {
                     guard: 'isTooLong',
                     target: '#agent.settling',
-                    actions: settleAs({ kind: 'limit', limit: 'context' }),
+                    actions: {
+                      type: 'recordOutcome',
+                      params: ({ event }) => ({
+                        outcome: { kind: 'limit', limit: 'context', problem: event.fault.message },
+                      }),
+                    },
                   },
                   {
                     target: '#agent.settling',

@@ -21,6 +21,9 @@ const FOR_CHILDREN = OFFERED.filter(
   (name) => !['Agent', 'TaskOutput', 'TaskStop', 'ExitPlanMode', 'AskUserQuestion'].includes(name),
 )
 const READERS = FOR_CHILDREN.filter((name) => !['Edit', 'Write', 'NotebookEdit'].includes(name))
+const SENT_FOR_ONE_ANSWER = READERS.filter(
+  (name) => !['AskParent', 'ListAgents', 'SendMessage'].includes(name),
+)
 
 /** The tools of a definition where all tools are offered. */
 function toolsOf(definition: AgentDefinition): readonly string[] {
@@ -64,8 +67,8 @@ describe('the built-in agents', () => {
 
   it.each<[string, readonly string[]]>([
     ['general-purpose', FOR_CHILDREN],
-    ['Explore', READERS],
-    ['Plan', READERS],
+    ['Explore', SENT_FOR_ONE_ANSWER],
+    ['Plan', SENT_FOR_ONE_ANSWER],
     ['verification', READERS],
     ['statusline-setup', ['Edit', 'Read']],
     ['magic-docs', ['Edit', 'Glob', 'Grep', 'Read', 'Write']],
