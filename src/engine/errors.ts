@@ -48,6 +48,7 @@ export type EngineDiagnosticCode =
   | 'tokens-not-in-force'
   | 'tool-notice'
   | 'approval-failed'
+  | 'background-lost'
   | 'blob-restored'
   | 'inspector-failed'
   | 'inspector-slow'

@@ -3,6 +3,7 @@ import type { EffectInput } from '../../machines/agent/machine.ts'
 import type { EngineCore } from '../core.ts'
 import type { Effect } from '../effect-logic.ts'
 import { newsFor, newsLine } from '../news.ts'
+import { nextMacrotask, orAborted } from '../waits.ts'
 
 export function awaitNews(core: EngineCore): Effect<EffectInput> {
   return async ({ agent, signal }) => {
@@ -17,18 +18,4 @@ export function awaitNews(core: EngineCore): Effect<EffectInput> {
       await orAborted(arrived, signal)
     }
   }
-}
-
-const nextMacrotask = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
-
-function orAborted(promise: Promise<void>, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const onAbort = (): void => reject(signal.reason)
-    if (signal.aborted) return onAbort()
-    signal.addEventListener('abort', onAbort, { once: true })
-    void promise.then(() => {
-      signal.removeEventListener('abort', onAbort)
-      resolve()
-    })
-  })
 }
