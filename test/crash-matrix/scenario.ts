@@ -118,7 +118,7 @@ export function idOf({ messages }: Pick<ModelRequest, 'messages'>, prompt: strin
 export function promptIn(text: string): string {
   const told = [...text.matchAll(/<summary>Agent "(.*?)" \(/g)].flatMap(([, name]) => name ?? [])
   if (told.length > 0) return `news of ${told.toSorted().join(', ')}`
-  return /^<agent-message[^>]*>\s*([^]*?)\s*<\/agent-message>$/.exec(text.trim())?.[1] ?? text
+  return /^<agent-message[^>]*>\s*(.*?)\s*<\/agent-message>$/s.exec(text.trim())?.[1] ?? text
 }
 
 /** What a call is known by, whatever agent makes it: its tool and what it is about. */

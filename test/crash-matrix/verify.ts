@@ -151,7 +151,7 @@ function childProblems(logs: readonly SeenLog[]): readonly string[] {
  * Every end is told once, in whatever log and way; and nothing else is. One that an agent in the background of a killed
  * run came to is still owed to the killed one: nobody above asked for it.
  */
-function deliveryProblems(logs: readonly SeenLog[]): readonly string[] {
+export function deliveryProblems(logs: readonly SeenLog[]): readonly string[] {
   const told = logs.flatMap(({ calls, notices }) => [
     ...notices,
     ...calls.flatMap(({ delivered }) => delivered),

@@ -69,9 +69,16 @@ export async function delegate(core: EngineCore, call: Call, input: AgentInput):
   const end = await endOrBackground(core, spawned, agent, signal)
   if (end !== 'background') return delivered(agent, call, spawned, end)
   await launch(agent, { agentId: spawned.id, run: spawned.runNumber })
-  // One that had ended before a restart was opened only for this.
-  if (!spawned.isRunning) session.forget(spawned.id)
+  letGo(spawned)
   return launched(agent, call, spawned)
+}
+
+/**
+ * A child that had ended before a restart was opened only for its result. One that ended in this process is gone
+ * already, and may be back, with a run of its own.
+ */
+function letGo(child: Agent): void {
+  if (!child.isStarted) child.session.forget(child.id)
 }
 
 /** The agent is owed the end of a run in the background from now on. */
@@ -185,8 +192,7 @@ function delivered(
   end: EndedRun,
 ): CallEnded {
   const { ended } = end
-  // A child that had ended before a restart was opened only for its result.
-  agent.session.forget(child.id)
+  letGo(child)
   agent.addApiTime(end.apiDurationMs)
   agent.addDenials(end.denials)
   const { plan } = child.birth
