@@ -34,6 +34,9 @@ export interface Limits {
   readonly stopBlocks: number
 }
 
+/** How deep delegation goes with `features.nesting`. */
+export const NESTED_DEPTH = 5
+
 /** What holds until somebody sets something else. */
 export const DEFAULT_LIMITS: Limits = {
   depth: 1,

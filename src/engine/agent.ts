@@ -27,7 +27,14 @@ import type { MaybePromise } from '../journal/storage.ts'
 import { StorageError } from '../journal/storage.ts'
 import type { Phase } from '../machines/agent/accepts.ts'
 import { accepts, phaseOf } from '../machines/agent/accepts.ts'
-import type { AgentEvent, AgentEventOf, EventDraft, Fault, Recorded } from '../machines/agent/events.ts'
+import type {
+  AgentEvent,
+  AgentEventOf,
+  EventDraft,
+  Fault,
+  Recorded,
+  RunKey,
+} from '../machines/agent/events.ts'
 import type { AgentState } from '../machines/agent/fold.ts'
 import { foldAgent, isActive, isBetweenRuns } from '../machines/agent/fold.ts'
 import type { PromptContent, ToolUseBlock } from '../machines/agent/messages.ts'
@@ -146,6 +153,9 @@ export class Agent implements MailboxOwner {
   /** Who waits for something to tell it, and who waits for it to leave the foreground. */
   #newsWaiters: (() => void)[] = []
   #placementWaiters: (() => void)[] = []
+  #takesChildren = true
+  /** Which call tells an end, by the name of the run. */
+  readonly #claims = new Map<string, CallId>()
   #waiters: { readonly resolve: (ended: EndedRun) => void; readonly reject: (error: unknown) => void }[] = []
   #isStarted = false
   /** Why it goes on no more: its log cannot be written, its machine has failed, or the engine lets go of it. */
@@ -406,6 +416,37 @@ export class Agent implements MailboxOwner {
     const waiters = this.#newsWaiters
     this.#newsWaiters = []
     for (const wake of waiters) wake()
+  }
+
+  /** Takes the end of a run in the background upon itself, unless it is at its own end: then `late`. */
+  takeChild(child: RunKey): Promise<Posted> {
+    return this.#mailbox.postLate(() => (this.#takesChildren ? [{ type: 'child.launched', child }] : []))
+  }
+
+  /** Nobody is entrusted to it any more, unless it is sent back to work. Who was is in its log when this resolves. */
+  async closeToChildren(): Promise<void> {
+    await this.#mailbox.postLate(() => {
+      this.#takesChildren = false
+      return []
+    })
+  }
+
+  /**
+   * Whether this call is the one that tells an end that the agent is owed: of several that read it at the same time
+   * the first one is.
+   */
+  claimsEnd({ agentId, run }: RunKey, callId: CallId): boolean {
+    const name = `${agentId}:${run}`
+    const holder = this.#claims.get(name)
+    const isHeld = this.#actor?.snapshot.context.calls.some((call) => call.callId === holder) === true
+    if (isHeld && holder !== callId) return false
+    this.#claims.set(name, callId)
+    return true
+  }
+
+  /** Why it goes on no more although its run has no end; undefined while it can. */
+  get failure(): EngineError | undefined {
+    return this.#isHalted ? this.#stopped : undefined
   }
 
   /** A delta of a reply: shown, never stored. */
@@ -729,10 +770,16 @@ export class Agent implements MailboxOwner {
         return
       case 'message.added':
       case 'run.started':
+        if (event.type === 'run.started') this.#takesChildren = true
         for (const key of event.tells ?? []) this.session.forgetEnd(key)
         return
+      case 'stop.blocked':
+        this.#takesChildren = true
+        return
       case 'call.ended':
-        if (event.delivered !== undefined) this.session.forgetEnd(event.delivered)
+        if (event.delivered === undefined) return
+        this.#claims.delete(`${event.delivered.agentId}:${event.delivered.run}`)
+        this.session.forgetEnd(event.delivered)
         return
       case 'agent.backgrounded': {
         const waiters = this.#placementWaiters
@@ -764,6 +811,7 @@ export class Agent implements MailboxOwner {
     this.session.budget.release(this.id)
     this.#actor?.stop()
     this.#rejectWaiters(failure)
+    if (this.isRunning) this.session.onHalt(this, failure.message)
   }
 
   late(draft: EventDraft): void {

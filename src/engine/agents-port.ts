@@ -22,12 +22,12 @@ import type { RunKey } from '../machines/agent/events.ts'
 import { AgentId } from '../machines/ids.ts'
 import type { Agent } from './agent.ts'
 import type { EngineCore } from './core.ts'
-import { launch } from './effects/delegate.ts'
-import { orAborted } from './effects/or-aborted.ts'
+import { Suspended } from './effects/suspended.ts'
 import { EngineError } from './errors.ts'
 import { isSameRun } from './log-digest.ts'
 import { reviveAgent } from './revive.ts'
 import { totalOf } from './tree-usage.ts'
+import { nextMacrotask, orAborted } from './waits.ts'
 
 /** The port of one call. `signal` ends what it waits for. */
 export function agentsPort(core: EngineCore, caller: Agent, signal: AbortSignal): AgentsPort {
@@ -61,7 +61,8 @@ export function agentsPort(core: EngineCore, caller: Agent, signal: AbortSignal)
     if (found === undefined) return unknown
     const { task, end } = found
     const key: RunKey = { agentId: id, run: end.ended.run }
-    const isOwed = caller.digest.owed.some((other) => isSameRun(other, key))
+    const isOwed =
+      caller.digest.owed.some((other) => isSameRun(other, key)) && !session.isHeldBelow(caller, key)
     const maxChars = core.limits.agentResultChars
     return {
       kind: 'ended',
@@ -97,7 +98,7 @@ export function agentsPort(core: EngineCore, caller: Agent, signal: AbortSignal)
     if (id === caller.id)
       return { kind: 'refused', message: 'That is you. A message needs another agent to read it.' }
     try {
-      return await session.inTurn(id, () => deliver(core, caller, id, text, key))
+      return await session.inTurn(id, () => deliver(core, caller, id, text, key, signal))
     } catch (error) {
       if (EngineError.is(error) && error.code === 'no-such-agent')
         return { kind: 'refused', message: unknownAgent(to, others()) }
@@ -130,7 +131,7 @@ async function askParent(
     return { kind: 'unanswered', why: 'Nobody has started you, so there is nobody to ask.' }
   if (!caller.isInBackground) await caller.post({ type: 'agent.backgrounded', by: 'its question' })
   const text = questionText({ from: caller.id, fromType: caller.birth.plan.agentType, text: question })
-  const receipt = await session.inTurn(parent.id, () => deliver(core, caller, parent.id, text, key))
+  const receipt = await session.inTurn(parent.id, () => deliver(core, caller, parent.id, text, key, signal))
   if (receipt.kind === 'refused') return { kind: 'unanswered', why: receipt.message }
   while (true) {
     const arrived = caller.nextNews()
@@ -216,15 +217,22 @@ async function deliver(
   id: AgentId,
   text: string,
   key: string,
+  signal: AbortSignal,
 ): Promise<SendReceipt> {
-  const recipient = await reviveAgent(core, sender.session, id)
-  if (recipient.digest.hasMessage(key)) {
-    // Sent before a crash. Whoever is owed the end of what it began may not know yet.
-    await tellHost(recipient)
+  const { session } = sender
+  const recipient = await reviveAgent(core, session, id)
+  // Sent before a crash.
+  if (recipient.digest.hasMessage(key))
     return { kind: 'sent', to: statusOf(recipient), how: recipient.isRunning ? 'queued' : 'started' }
-  }
   while (recipient.isOpen) {
+    // Who was stopped meanwhile has nothing to say any more.
+    signal.throwIfAborted()
     if (recipient.isRunning) {
+      if (!session.isLive(recipient))
+        return {
+          kind: 'refused',
+          message: `Agent ${id} was cut off in the middle of its work; it reads nothing.`,
+        }
       if (recipient.digest.mail.length >= core.limits.messages)
         return {
           kind: 'refused',
@@ -234,21 +242,22 @@ async function deliver(
       const posted = await recipient.post({ type: 'message.accepted', messageId: key, content: text, origin })
       if (posted === 'taken') return { kind: 'sent', to: statusOf(recipient), how: 'queued' }
       // It is coming to its end: the message begins its next run.
-      if (recipient.isRunning) await recipient.nextEnd()
+      if (recipient.isRunning) await orAborted(recipient.nextEnd(), signal)
+      continue
+    }
+    if (recipient.parent !== undefined && session.isLive(recipient)) {
+      // It had ended before a restart, and the call that it was started by has yet to hand its report on.
+      await nextMacrotask()
       continue
     }
     const refusal = startRefusal(core, recipient)
     if (refusal !== undefined) return { kind: 'refused', message: refusal }
     const fromType = sender.birth.plan.agentType
-    const posted = await sender.session.startAgain(
-      recipient,
-      messageText({ from: sender.id, fromType, text }),
-      sender,
-      key,
-    )
-    if (posted === 'late') continue
-    await tellHost(recipient)
-    return { kind: 'sent', to: statusOf(recipient), how: 'started' }
+    const content = messageText({ from: sender.id, fromType, text })
+    if ((await session.startAgain(recipient, content, sender, key)) === 'taken')
+      return { kind: 'sent', to: statusOf(recipient), how: 'started' }
+    // Somebody else has begun its run; or the engine closes, and the call is made again when it is resumed.
+    if (!recipient.isRunning) throw new Suspended(`agent ${id} was not started: the engine closes`)
   }
   return { kind: 'refused', message: `Agent ${id} takes no messages any more.` }
 }
@@ -264,13 +273,4 @@ function startRefusal({ limits }: EngineCore, { session, parent, id, digest }: A
   return session.agents.length >= limits.liveAgents
     ? `Agent ${id} has ended, and ${session.agents.length} agents are at work, which is the limit (setting limits.liveAgents). Wait for one to end.`
     : undefined
-}
-
-/** Who is owed the end of a run in the background is told of it, once. */
-async function tellHost(agent: Agent): Promise<void> {
-  if (agent.parent === undefined || !agent.isInBackground) return
-  const run = agent.runNumber
-  if (agent.session.ownerOf(agent, run) !== undefined) return
-  await launch(agent.session.hostOf(agent), { agentId: agent.id, run })
-  agent.restart()
 }

@@ -9,7 +9,7 @@ import { didYouMean } from '../definitions/closest-name.ts'
 import type { Diagnostic } from '../definitions/diagnostic.ts'
 import { readFeatures } from '../definitions/features.ts'
 import type { ScopedHook } from '../definitions/hooks/scoped-hook.ts'
-import { DEFAULT_LIMITS } from '../definitions/limits.ts'
+import { DEFAULT_LIMITS, NESTED_DEPTH } from '../definitions/limits.ts'
 import { MODEL_ALIASES, resolveModelId } from '../definitions/model-aliases.ts'
 import type { PermissionMode } from '../definitions/permission-mode.ts'
 import { modeDiagnostic } from '../definitions/permissions/modes.ts'
@@ -321,6 +321,7 @@ function createCore(options: EngineOptions, emit: (event: EngineEvent) => void):
   const clock = options.clock ?? systemClock
   const ids = options.ids ?? systemIds
   const cwd = resolveFolder(options.cwd ?? process.cwd())
+  const { features } = readFeatures(process.env, options.features)
   const gate = createProviderGate({ clock, random: ids.random })
   const agents = new Map<AgentId, Agent>()
   const diagnose: EngineCore['diagnose'] = (code, message) => emit({ kind: 'diagnostic', code, message })
@@ -344,7 +345,7 @@ function createCore(options: EngineOptions, emit: (event: EngineEvent) => void):
       return options.definitions ?? project?.agents.activeAgents ?? BUILT_IN_DEFINITIONS
     },
     project,
-    features: readFeatures(process.env, options.features).features,
+    features,
     worktrees: lazyWorktrees(options, () => core.processes),
     mcpServers:
       options.mcpServers === undefined
@@ -363,7 +364,7 @@ function createCore(options: EngineOptions, emit: (event: EngineEvent) => void):
       systemPrompt: options.systemPrompt,
       appendSystemPrompt: options.appendSystemPrompt,
     },
-    limits: { ...DEFAULT_LIMITS, ...options.limits },
+    limits: { ...DEFAULT_LIMITS, ...(features.nesting && { depth: NESTED_DEPTH }), ...options.limits },
     snapshotEvery: options.snapshotEvery ?? 2_000,
     rules: rulesOf(options),
     asking: {

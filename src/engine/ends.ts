@@ -31,10 +31,13 @@ export type RunState =
 
 const nameOf = ({ agentId, run }: RunKey): string => `${agentId}:${run}`
 
+/** Ends that are kept at hand. What is not is read from its log: this bounds memory, not what can be told. */
+const MOST_KNOWN = 64
+
 export class SessionEnds {
   readonly #core: EngineCore
   readonly #session: Session
-  readonly #known = new Map<string, TaskEnd>()
+  readonly #known = new Map<string, Exclude<RunState, { kind: 'running' }>>()
 
   constructor(core: EngineCore, session: Session) {
     this.#core = core
@@ -46,8 +49,24 @@ export class SessionEnds {
     const isOneShot = agent.definition?.isOneShot === true
     const task = taskOf(agent.birth, end, agent.logPath, isOneShot, agent.outputFile)
     const known: TaskEnd = { end, task, startedBy: agent.parent?.id }
-    this.#known.set(nameOf({ agentId: agent.id, run: end.ended.run }), known)
+    this.#keep({ agentId: agent.id, run: end.ended.run }, { kind: 'ended', end: known })
     writeReport(this.#core, known)
+  }
+
+  /** A run has no end, and there will be none. */
+  lose(key: RunKey, why: string): void {
+    this.#keep(key, { kind: 'lost', why })
+  }
+
+  /** How many ends are at hand. */
+  get size(): number {
+    return this.#known.size
+  }
+
+  #keep(key: RunKey, state: Exclude<RunState, { kind: 'running' }>): void {
+    this.#known.set(nameOf(key), state)
+    const [oldest] = this.#known.keys()
+    if (this.#known.size > MOST_KNOWN && oldest !== undefined) this.#known.delete(oldest)
   }
 
   /** It has been told. */
@@ -58,16 +77,19 @@ export class SessionEnds {
   /** What has become of a run. */
   async stateOf(key: RunKey): Promise<RunState> {
     const known = this.#known.get(nameOf(key))
-    if (known !== undefined) return { kind: 'ended', end: known }
+    if (known !== undefined) return known
     const live = this.#core.agents.get(key.agentId)
-    if (live?.isRunning === true && live.runNumber === key.run) return { kind: 'running' }
+    if (live !== undefined && (live.runNumber < key.run || (live.isRunning && live.runNumber === key.run)))
+      // It runs, or is about to.
+      return live.failure === undefined ? { kind: 'running' } : { kind: 'lost', why: live.failure.message }
     const path = this.#session.paths.agentLog(key.agentId)
     try {
       const end = await this.#read(path, key.run)
       if (end === undefined) return { kind: 'lost', why: `its log ${path} does not tell the end of it` }
-      this.#known.set(nameOf(key), end)
       writeReport(this.#core, end)
-      return { kind: 'ended', end }
+      const state = { kind: 'ended', end } as const
+      this.#keep(key, state)
+      return state
     } catch (error) {
       return { kind: 'lost', why: `its log ${path} cannot be read (${messageOf(error)})` }
     }

@@ -54,6 +54,7 @@ export type EngineDiagnosticCode =
   | 'worktree-not-removed'
   | 'worktree-swept'
   | 'approval-failed'
+  | 'background-lost'
   | 'blob-restored'
   | 'inspector-failed'
   | 'inspector-slow'

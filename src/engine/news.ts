@@ -26,7 +26,8 @@ export function mayHaveNews(agent: Agent): boolean {
 /** What is new for an agent right now; undefined: nothing. */
 export async function newsFor(core: EngineCore, agent: Agent): Promise<News | undefined> {
   const { owed, mail } = agent.digest
-  const found = await Promise.all(owed.map((key) => endFor(agent, key)))
+  const untold = owed.filter((key) => !agent.session.isHeldBelow(agent, key))
+  const found = await Promise.all(untold.map((key) => endFor(agent, key)))
   const ends = found.filter((end) => end !== undefined)
   if (ends.length === 0 && mail.length === 0) return undefined
   const messages = mail.map(({ content, origin }) => ({
@@ -68,7 +69,7 @@ async function endFor(
     case 'running':
       return undefined
     case 'lost':
-      return { task: lostTask(key, state.why), told: { agentId: key.agentId, run: key.run } }
+      return { task: lostTask(key, state.why), told: { agentId: key.agentId, run: key.run, isLost: true } }
     case 'ended': {
       const { task, end, startedBy } = state.end
       return {

@@ -66,11 +66,19 @@ export async function sessionExists(core: EngineCore, id: SessionId): Promise<bo
 }
 
 async function bringBack(core: EngineCore, session: Session, options: ResumeOptions): Promise<void> {
-  const reading: Reading = { core, session, acceptDamage: options.acceptDamage === true }
+  const reading: Reading = {
+    core,
+    session,
+    acceptDamage: options.acceptDamage === true,
+    ofOthers: [],
+    lastRuns: new Map(),
+  }
   const root = await load(reading, undefined, session.paths.rootLog, undefined, 'attached')
   // The session was never really there. Its root is born with the next prompt.
-  if (root === undefined) return
+  if (root === undefined || root === 'postponed') return
   const tree = [root, ...(await loadChildren(reading, root))]
+  // When everybody is read back who is at work, the others stand above nobody else.
+  for (const child of reading.ofOthers) tree.push(...(await loadChild(reading, child, 'revive')))
   session.countSpawns(
     (await core.storage.list(session.paths.subagents)).filter((name) => name.endsWith('.jsonl')).length,
   )
@@ -79,13 +87,17 @@ async function bringBack(core: EngineCore, session: Session, options: ResumeOpti
   for (const loaded of tree) {
     const { agent, read, fate } = loaded
     const changed = fate === 'orphan' ? [] : await session.definitions.recall(agent.birth.plan)
-    if (!unfinished.includes(loaded)) continue
+    const released = runsThatNeverBegan(reading, agent)
+    if (!unfinished.includes(loaded)) {
+      if (released.length > 0) await agent.amend(read.state, released)
+      continue
+    }
     // Who only comes to its end asks no model any more.
     const place = goesOn(fate) ? await placeAgain(core, agent) : { differences: [] }
     const differences = goesOn(fate)
       ? [...changed, ...place.differences, ...(await restorePrepared(core, agent))]
       : []
-    const drafts = resumption(loaded, survivors, differences)
+    const drafts = [...resumption(loaded, survivors, differences), ...released]
     await agent.amend(read.state, place.fault === undefined ? drafts : [...drafts, place.fault])
   }
   await Promise.all(tree.filter(({ fate }) => fate === 'orphan').map(({ agent }) => endOrphan(core, agent)))
@@ -115,6 +127,17 @@ interface Reading {
   readonly core: EngineCore
   readonly session: Session
   readonly acceptDamage: boolean
+  /** Agents in the background that somebody started who was not read back yet. */
+  readonly ofOthers: ChildToOpen[]
+  /** Last runs of agents in the background. */
+  readonly lastRuns: Map<AgentId, number>
+}
+
+interface ChildToOpen {
+  readonly id: AgentId
+  readonly fate: Fate
+  /** Who waits for it, or is owed its end. */
+  readonly parent: Loaded
 }
 
 /** Before the first effect of anybody else, so that a session is not closed again under it. */
@@ -134,14 +157,15 @@ async function load(
   path: string,
   parent: Agent | undefined,
   fate: Fate,
-): Promise<Loaded | undefined> {
+  starters: 'revive' | 'postpone' = 'postpone',
+): Promise<Loaded | 'postponed' | undefined> {
   const snapshots = new AgentSnapshots(core, session, id, path)
   const read = await snapshots.read(acceptDamage)
   const { birth } = read.state
   if (birth === undefined) {
     // A torn first line: nobody is born yet, but whoever will be has to know where the log goes on.
     if (id === undefined) session.createRoot().restore(read)
-    else if (fate !== 'orphan') {
+    else if (fate !== 'orphan' && fate !== 'background') {
       refuseStranger(session, id, path, parent)
       session.adopt(new Agent(core, session, id, parent, path, snapshots)).restore(read)
     }
@@ -153,6 +177,7 @@ async function load(
   // Who is owed an end need not be who started the agent.
   const starter = birth.parent?.agentId
   const isOther = parent !== undefined && starter !== undefined && starter !== parent.id
+  if (isOther && starters === 'postpone') return 'postponed'
   const above = isOther ? await reviveAgent(core, session, starter) : parent
   const agent = session.adopt(new Agent(core, session, birth.agentId, above, path, snapshots))
   agent.restore(read)
@@ -181,23 +206,57 @@ function refuseStranger(session: Session, id: AgentId, path: string, parent: Age
 
 /** The children that somebody waits for, or that were left behind; and theirs. */
 async function loadChildren(reading: Reading, parent: Loaded): Promise<Loaded[]> {
-  const { core, session } = reading
   const found: Loaded[] = []
-  for (const { id, fate } of childrenToOpen(parent)) {
-    const path = session.paths.agentLog(id)
-    // A crash between the parent's line and the child's file: the call spawns it when it runs again.
-    if (!(await core.storage.exists(path))) continue
-    const child = await load(reading, id, path, parent.agent, fate)
-    if (child === undefined) continue
-    if ((fate === 'orphan' || fate === 'background') && !isActive(child.read.state.run)) {
-      // What it cost is told with its end.
-      session.budget.keep(child.agent, child.agent.runNumber, child.agent.modelUsage)
-      session.forget(child.agent.id)
-      continue
-    }
-    found.push(child, ...(await loadChildren(reading, child)))
-  }
+  for (const { id, fate } of childrenToOpen(parent))
+    found.push(...(await loadChild(reading, { id, fate, parent }, 'postpone')))
   return found
+}
+
+/** One of them, and its own. */
+async function loadChild(
+  reading: Reading,
+  toOpen: ChildToOpen,
+  starters: 'revive' | 'postpone',
+): Promise<Loaded[]> {
+  const { core, session } = reading
+  const { id, fate, parent } = toOpen
+  const isBackground = fate === 'background'
+  // Whoever was giving it away is owed its end, too.
+  if (isBackground && session.agents.some((agent) => agent.id === id)) return []
+  const path = session.paths.agentLog(id)
+  // A crash between the parent's line and the child's file: the call spawns it when it runs again.
+  if (!(await core.storage.exists(path))) return []
+  let child: Awaited<ReturnType<typeof load>>
+  try {
+    child = await load(reading, id, path, parent.agent, fate, starters)
+  } catch (error) {
+    if (!isBackground) throw error
+    // Nobody waits for it, so that nobody is held up: it is lost, and whoever is owed its end is told so.
+    core.diagnose('background-lost', `agent ${id} does not go on: ${messageOf(error)}`)
+    return []
+  }
+  if (child === undefined) return []
+  if (child === 'postponed') {
+    reading.ofOthers.push(toOpen)
+    return []
+  }
+  const { run } = child.read.state
+  if (isBackground) reading.lastRuns.set(id, child.agent.runNumber)
+  if ((fate === 'orphan' || isBackground) && !isActive(run)) {
+    // What it cost is told with its end.
+    session.budget.keep(child.agent, child.agent.runNumber, child.agent.modelUsage)
+    session.forget(id)
+    return []
+  }
+  return [child, ...(await loadChildren(reading, child))]
+}
+
+/** A crash came between the line that says who is owed its end and its beginning. Who began it may begin it again. */
+function runsThatNeverBegan({ core, lastRuns }: Reading, { digest }: Agent): EventDraft[] {
+  const lastRun = (id: AgentId): number | undefined => core.agents.get(id)?.runNumber ?? lastRuns.get(id)
+  return digest.owed
+    .filter(({ agentId, run }) => run > (lastRun(agentId) ?? run))
+    .map(({ agentId, run }) => ({ type: 'child.released', child: { agentId, run } }))
 }
 
 /** Children of calls without a result, and children of calls whose result is not the child's end. */

@@ -12,7 +12,8 @@ import type { Session } from './session.ts'
  */
 export async function reviveAgent(core: EngineCore, session: Session, id: AgentId): Promise<Agent> {
   const live = core.agents.get(id)
-  if (live !== undefined) return live
+  if (live?.isBorn === true) return live
+  if (live !== undefined) throw noSuchAgent(session, id)
   const path = session.paths.agentLog(id)
   if (!(await core.storage.exists(path))) throw noSuchAgent(session, id)
   const snapshots = new AgentSnapshots(core, session, id, path)

@@ -27,6 +27,7 @@ import type { EndedRun, Prepared } from './agent.ts'
 import { Agent } from './agent.ts'
 import { SessionBudget } from './budget.ts'
 import type { EngineCore } from './core.ts'
+import { Suspended } from './effects/suspended.ts'
 import { SessionEnds } from './ends.ts'
 import type { EngineDiagnosticCode } from './errors.ts'
 import { EngineClosedError, EngineError, messageOf } from './errors.ts'
@@ -82,6 +83,7 @@ export class Session {
   #root: Agent | undefined
   #spawns = 0
   #hasBegun = false
+  #isClosing = false
   #allow: { readonly granted: number; readonly rules: readonly PermissionRule[] } | undefined
   #inspectionRootId: string | undefined
   #mcp: McpClients | undefined
@@ -162,8 +164,11 @@ export class Session {
   ): Promise<Posted> {
     return agent.postLate(() => {
       // Another line may have told some of it meanwhile: then this is not what there is to say any more.
-      const { owed: untold } = agent.digest
+      const { owed: untold, mail } = agent.digest
       if (!tells.every((key) => untold.some((other) => isSameRun(key, other)))) return []
+      const isNew = (id: string): boolean =>
+        mail.some(({ messageId }) => messageId === id) || !agent.digest.hasMessage(id)
+      if (!injects.every(isNew)) return []
       const owed = untold.filter((key) => !tells.some((other) => isSameRun(key, other)))
       const started: AgentEventOf<'run.started'> = {
         type: 'run.started',
@@ -184,17 +189,55 @@ export class Session {
 
   /**
    * Starts the next run of an agent that has ended, on a message of another: in the background, or as a root's own. It
-   * takes its place in the session again.
+   * takes its place in the session again. Somebody is owed its end before it begins: a crash in between leaves a run
+   * that there is not, which a resume sees, and not one that nobody knows of. `late` as of {@link tryStartRun}.
    */
   async startAgain(agent: Agent, content: string, sender: Agent, messageId: string): Promise<Posted> {
-    if (!this.#live.has(agent.id)) this.adopt(agent)
-    return this.tryStartRun(agent, content, undefined, {
-      from: sender,
-      injects: [messageId],
-      ...(agent.parent === undefined
-        ? { leavesChildren: true }
-        : { background: true, maxTurns: agent.birth.plan.maxTurns?.value }),
+    if (this.#isClosing) return 'late'
+    const options: StartOptions = { from: sender, injects: [messageId] }
+    if (agent.parent === undefined)
+      return this.tryStartRun(agent, content, undefined, { ...options, leavesChildren: true })
+    // First of all: whoever is owed the end of an agent that is not here takes it for lost.
+    this.adopt(agent)
+    const child: RunKey = { agentId: agent.id, run: agent.runNumber + 1 }
+    let host: Agent | undefined
+    try {
+      host = await this.entrust(agent, child)
+      const maxTurns = agent.birth.plan.maxTurns?.value
+      const started = { ...options, background: true, maxTurns }
+      if ((await this.tryStartRun(agent, content, undefined, started)) === 'taken') return 'taken'
+    } catch (error) {
+      await this.#withdraw(host, child)
+      throw error
+    }
+    await this.#withdraw(host, child)
+    return 'late'
+  }
+
+  /** The run has not begun. */
+  async #withdraw(host: Agent | undefined, child: RunKey): Promise<void> {
+    await host?.post({ type: 'child.released', child }).catch(() => {
+      // Its log cannot be written: a resume finds out that there is no such run.
     })
+    this.forget(child.agentId)
+  }
+
+  /**
+   * Sees to it that somebody above is owed the end of a run: the nearest who can still be told, else the root. Resolves
+   * with whom, when it is in that log. Rejects with `Suspended` when nobody's takes it any more.
+   */
+  async entrust(from: Agent, child: RunKey): Promise<Agent> {
+    for (let host = this.hostOf(from); ; host = this.hostOf(host)) {
+      if (host.digest.owed.some((key) => isSameRun(key, child))) return host
+      // A log that cannot be written has stopped its agent: then somebody above is told.
+      if ((await host.takeChild(child).catch(() => 'late')) === 'taken') return host
+      if (host.parent === undefined) throw new Suspended(`nobody can be told the end of ${child.agentId}`)
+    }
+  }
+
+  /** Whether this is the agent of that id that is live: what is read back to be looked at is not. */
+  isLive(agent: Agent): boolean {
+    return this.#live.get(agent.id) === agent
   }
 
   /** Runs `work` when everything of that agent that was asked for before is done: two must not read one log back. */
@@ -424,8 +467,8 @@ export class Session {
   /** An agent's run has ended: a child is let go, the root stays for its next run. */
   onEnd(agent: Agent, end: EndedRun): void {
     if (agent.parent === undefined) {
-      // What ended while it said its last word was nobody's to tell.
-      if (agent.digest.owed.length > 0) this.closeAfter(wake(this.#core, agent))
+      // An end may have come when its last word was on the way.
+      this.noteNews(agent)
       return
     }
     this.budget.keep(agent, end.ended.run, end.modelUsage)
@@ -433,8 +476,31 @@ export class Session {
     const owner = this.ownerOf(agent, end.ended.run)
     if (owner === undefined) return
     this.ends.note(agent, end)
-    owner.noteNews()
-    if (!owner.isRunning) this.closeAfter(wake(this.#core, owner))
+    this.noteNews(owner)
+  }
+
+  /**
+   * An agent goes on no more, without an end: its log cannot be written. Whoever calls it is told by its promise; whoever
+   * is owed the end of one in the background is told that it is lost, and what it has started there ends.
+   */
+  onHalt(agent: Agent, why: string): void {
+    const run = agent.runNumber
+    const owner = this.ownerOf(agent, run)
+    if (owner === undefined) return
+    this.forget(agent.id)
+    this.ends.lose({ agentId: agent.id, run }, why)
+    for (const { agentId } of agent.digest.owed) {
+      const child = this.#live.get(agentId)
+      child?.kill('engine', 'its parent was stopped: its log cannot be written').catch(() => {})
+    }
+    this.noteNews(owner)
+  }
+
+  /** There may be something to tell an agent: one that runs looks itself, an idle root is woken. */
+  noteNews(agent: Agent): void {
+    agent.noteNews()
+    if (agent.parent === undefined && !agent.isRunning && agent.digest.owed.length > 0)
+      this.closeAfter(wake(this.#core, agent))
   }
 
   /** The end of a run stands in the log of whoever was owed it. */
@@ -446,22 +512,52 @@ export class Session {
   /** Who is owed the end of a run: the nearest of its ancestors whose log says so. */
   ownerOf({ id, parent }: Agent, run: number): Agent | undefined {
     for (let ancestor = parent; ancestor !== undefined; ancestor = ancestor.parent) {
-      if (ancestor.digest.owed.some((key) => isSameRun(key, { agentId: id, run }))) return ancestor
+      const { digest } = this.#live.get(ancestor.id) ?? ancestor
+      if (digest.owed.some((key) => isSameRun(key, { agentId: id, run })))
+        return this.#live.get(ancestor.id) ?? ancestor
     }
     return undefined
   }
 
+  /**
+   * Whether somebody further down is owed that end, too: who is in the course of giving it away. Before that is done
+   * nobody else tells it, or a crash in between would have it told twice.
+   */
+  isHeldBelow({ birth }: Agent, end: RunKey): boolean {
+    for (const other of this.#live.values()) {
+      if (
+        other.isBorn &&
+        other.birth.depth > birth.depth &&
+        other.digest.owed.some((key) => isSameRun(key, end))
+      )
+        return true
+    }
+    return false
+  }
+
   /** Who can be told of an agent that runs in the background: the nearest of its ancestors that runs, else the root. */
   hostOf({ parent }: Agent): Agent {
-    let ancestor = parent
-    while (ancestor?.parent !== undefined && !ancestor.isRunning) ancestor = ancestor.parent
-    return ancestor ?? this.root
+    for (let ancestor = parent; ancestor?.parent !== undefined; ancestor = ancestor.parent) {
+      // Not the object that it hangs on: its parent may have been read back since.
+      const live = this.#live.get(ancestor.id)
+      if (live?.isRunning === true && live.isOpen) return live
+    }
+    return this.root
   }
 
   /** Lets agents in the background go on that were read back, and wakes a root that was not told of an end. */
   goOn(): void {
-    for (const agent of this.agents) if (agent.isInBackground) agent.restart()
-    if (!this.root.isRunning && this.root.digest.owed.length > 0) this.closeAfter(wake(this.#core, this.root))
+    for (const agent of this.agents) if (this.#isOnItsOwn(agent)) agent.restart()
+    this.noteNews(this.root)
+  }
+
+  /** Whether it is in no call's hands: one that is, is brought on by it, or to its end. */
+  #isOnItsOwn(agent: Agent): boolean {
+    if (!agent.isInBackground) return false
+    const owner = this.ownerOf(agent, agent.runNumber)
+    return (
+      owner !== undefined && !owner.ledger.open.some(({ started }) => started.child?.agentId === agent.id)
+    )
   }
 
   /** Where progress and report of an agent in the background are written; undefined where none is. */
@@ -471,6 +567,7 @@ export class Session {
 
   /** Suspends every agent and lets go of the lock. Nothing of the session runs any more when it resolves. */
   async close(reason: EngineError): Promise<void> {
+    this.#isClosing = true
     const agents = this.agents
     if (this.#hasBegun) await this.#core.hooks.sessionEnds(this.root)
     // All mailboxes close before anything is aborted: an aborted child must not look like a failed one.

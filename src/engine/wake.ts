@@ -5,6 +5,7 @@ import type { EngineCore } from './core.ts'
 import { messageOf } from './errors.ts'
 import type { Posted } from './mailbox.ts'
 import { newsFor } from './news.ts'
+import { nextMacrotask } from './waits.ts'
 
 /**
  * Starts the next run of an idle agent, with what is new as its prompt. Does nothing while one is on, which tells it
@@ -16,7 +17,7 @@ export async function wake(core: EngineCore, agent: Agent): Promise<void> {
     let posted: Posted = 'late'
     while (posted === 'late') {
       // Ends of one moment are told together.
-      await new Promise<void>((resolve) => setImmediate(resolve))
+      await nextMacrotask()
       const last = agent.digest.ended
       if (!agent.isOpen || agent.isRunning || last === undefined || !hasChoice(last.outcome)) return
       const news = await newsFor(core, agent)

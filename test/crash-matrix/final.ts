@@ -9,13 +9,13 @@ import { createConversation } from '../../src/journal/projections/conversation.t
 import { requestMessages } from '../../src/journal/projections/request-messages.ts'
 import { readEntries } from '../../src/journal/read-entries.ts'
 import type { Storage } from '../../src/journal/storage.ts'
-import type { Recorded } from '../../src/machines/agent/events.ts'
+import type { Recorded, RunKey } from '../../src/machines/agent/events.ts'
 import type { AgentState } from '../../src/machines/agent/fold.ts'
 import type { RequestMessage } from '../../src/machines/agent/messages.ts'
 import { isToolUse } from '../../src/machines/agent/messages.ts'
 import type { Entry } from './record.ts'
 import type { CallOutcome } from './scenario.ts'
-import { labelOf } from './scenario.ts'
+import { labelOf, promptIn } from './scenario.ts'
 
 /** One tool call in a log. */
 export interface SeenCall {
@@ -46,6 +46,10 @@ export interface SeenLog {
   /** The byte behind each of them. */
   readonly ends: readonly number[]
   readonly calls: readonly SeenCall[]
+  /** Ends that its lines tell besides results of calls: notices, as `<child> <run>`. */
+  readonly notices: readonly string[]
+  /** Ends that it is owed and not told, as `<child> <run>`. */
+  readonly owed: readonly string[]
   /** Runs by their number: what they were asked, and how often and how they ended. */
   readonly runs: readonly {
     readonly run: number
@@ -67,7 +71,13 @@ export interface Final {
 /** The log as it was when its file had so many bytes. */
 export function cutAt(log: SeenLog, bytes: number): SeenLog {
   const recorded = log.recorded.filter((_, i) => (log.ends[i] ?? 0) <= bytes)
-  return { ...log, recorded, calls: callsIn(log.agentId, recorded), runs: runsIn(recorded) }
+  return {
+    ...log,
+    recorded,
+    calls: callsIn(log.agentId, recorded),
+    runs: runsIn(recorded),
+    ...newsIn(recorded),
+  }
 }
 
 /** Reads logs, and knows those again that it has read before: most cells share most of their lines. */
@@ -121,6 +131,7 @@ async function seenLog(storage: Storage, file: string, isRoot: boolean): Promise
     ends: events.map(({ to = 0 }) => to),
     calls: callsIn(agentId, recorded),
     runs: runsIn(recorded),
+    ...newsIn(recorded),
     conversation: meaningOf(requestMessages(conversation.entries())),
   }
 }
@@ -155,13 +166,35 @@ function callsIn(agentId: string, recorded: readonly Recorded[]): readonly SeenC
   })
 }
 
+const keyOf = ({ agentId, run }: RunKey): string => `${agentId} ${run}`
+
+function newsIn(recorded: readonly Recorded[]): Pick<SeenLog, 'notices' | 'owed'> {
+  const notices: string[] = []
+  const owed: string[] = []
+  const settle = (key: RunKey): void => {
+    const at = owed.indexOf(keyOf(key))
+    if (at >= 0) owed.splice(at, 1)
+  }
+  for (const { event } of recorded) {
+    if (event.type === 'child.launched') owed.push(keyOf(event.child))
+    if (event.type === 'child.released') settle(event.child)
+    if (event.type === 'call.ended' && event.delivered !== undefined) settle(event.delivered)
+    if (event.type !== 'message.added' && event.type !== 'run.started') continue
+    for (const key of event.tells ?? []) {
+      settle(key)
+      notices.push(keyOf(key))
+    }
+  }
+  return { notices, owed }
+}
+
 function runsIn(recorded: readonly Recorded[]): SeenLog['runs'] {
   return recorded.flatMap(({ event }) => {
     if (event.type !== 'run.started') return []
     const ends = recorded.flatMap(({ event: end }) =>
       end.type === 'agent.ended' && end.run === event.run ? [end.outcome.kind] : [],
     )
-    return [{ run: event.run, prompt: String(event.content), ends }]
+    return [{ run: event.run, prompt: promptIn(String(event.content)), ends }]
   })
 }
 

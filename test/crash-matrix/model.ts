@@ -6,12 +6,13 @@ import { ModelError } from '../../src/effects/model/model.ts'
 import { buildReply, emitReply, say } from '../../src/effects/model/scripted-reply.ts'
 import { requestViolations } from '../../src/journal/projections/validate-request.ts'
 import type { Record } from './record.ts'
-import type { Line, Play, Said, Scenario } from './scenario.ts'
+import type { Line, Said, Scenario } from './scenario.ts'
+import { promptIn } from './scenario.ts'
 import type { Life } from './tools.ts'
 
 /** The model as one process has it. Each request is noted before it is answered. */
 export function matrixModel(
-  { play, verdict }: Pick<Scenario, 'play' | 'verdict'>,
+  { play, verdict, isInBackground }: Pick<Scenario, 'play' | 'verdict' | 'isInBackground'>,
   life: Life,
   record: Record,
 ): Model {
@@ -32,10 +33,12 @@ export function matrixModel(
           turn,
           violations: requestViolations(request.messages),
         })
-        const line = isForced ? (verdict?.(questionIn(request)) ?? say('?')) : play[who]?.[turn]
+        const lines = play[who] ?? []
+        const said = lines[turn] ?? (isInBackground === true ? lines.at(-1) : undefined)
+        const line = isForced ? (verdict?.(questionIn(request)) ?? say('?')) : said
         if (line === undefined)
           subscriber.error(new ModelError('script', `nothing is said at ${key}`, { retryable: false }))
-        else answer(attemptOf(line, attempt), request, subscriber)
+        else answer(attemptOf(line, attempt, request), request, subscriber)
       }),
   }
 }
@@ -46,14 +49,14 @@ const questionIn = ({ messages }: ModelRequest): string =>
 /** The prompt that a request is about, and how many replies it has had since. */
 export function whereIn(
   { messages }: Pick<ModelRequest, 'messages'>,
-  play: Play,
+  play: Scenario['play'],
 ): { readonly who: string; readonly turn: number } {
   let who = 'nobody'
   let turn = 0
   for (const { role, content } of messages) {
     if (role === 'assistant') turn += 1
     const texts = typeof content === 'string' ? [content] : content.map((block) => String(block['text']))
-    const prompt = role === 'user' ? texts.find((text) => Object.hasOwn(play, text)) : undefined
+    const prompt = role === 'user' ? texts.map(promptIn).find((text) => Object.hasOwn(play, text)) : undefined
     if (prompt === undefined) continue
     who = prompt
     turn = 0
@@ -61,7 +64,8 @@ export function whereIn(
   return { who, turn }
 }
 
-function attemptOf(line: Line, attempt: number): Said {
+function attemptOf(line: Line, attempt: number, request: ModelRequest): Said {
+  if (typeof line === 'function') return line(request)
   if (!('attempts' in line)) return line
   const said = line.attempts[attempt] ?? line.attempts.at(-1)
   if (said === undefined) throw new Error('a line without an attempt says nothing')

@@ -2,9 +2,11 @@
  * What a scenario of the crash matrix is: a whole session as data, and what must be true of it at its end, wherever its
  * process died. One file in `scenarios/` per scenario; each capability that comes later adds its own.
  */
+import type { ModelRequest } from '../../src/effects/model/model.ts'
 import type { ScriptedCall, ScriptedParts } from '../../src/effects/model/scripted-reply.ts'
 import type { Engine, EngineEvent, EngineOptions } from '../../src/engine/api.ts'
 import type { AgentEventOf, Outcome } from '../../src/machines/agent/events.ts'
+import { isToolUse } from '../../src/machines/agent/messages.ts'
 import type { Final } from './final.ts'
 
 export type CallOutcome = AgentEventOf<'call.ended'>['outcome']
@@ -19,8 +21,11 @@ export interface Cut {
 /** What comes of one attempt at a request. */
 export type Said = ScriptedParts | Error | Cut
 
-/** What a model says to one request: the same to every attempt, or something to each; the last one for all others. */
-export type Line = Said | { readonly attempts: readonly Said[] }
+/**
+ * What a model says to one request: the same to every attempt, or something to each; the last one for all others. A
+ * function says it to what it has read, such as the id of an agent.
+ */
+export type Line = Said | { readonly attempts: readonly Said[] } | ((request: ModelRequest) => ScriptedParts)
 
 /** Replies by prompt: what the model says after that prompt, turn by turn. No two conversations have one prompt. */
 export type Play = Readonly<Record<string, readonly Line[]>>
@@ -37,6 +42,15 @@ export interface Scenario {
   verdict?(question: string): Said
   /** Outcomes of the run that each prompt starts, a child's too. A prompt that is not named must never be asked. */
   readonly ends: Readonly<Record<string, RunOutcome | readonly RunOutcome[]>>
+  /** Prompts among them that need not be asked: what is told, and together with what, is a matter of the moment. */
+  readonly mayBeAsked?: readonly string[]
+  /**
+   * Its agents are told of others in the background whenever these end: conversations have the same calls and not the
+   * same words, and the last line of each prompt is said to every later request.
+   */
+  readonly isInBackground?: true
+  /** The runs of the root do not wait for agents in the background. */
+  readonly leavesChildren?: true
   /**
    * Outcomes of calls, by {@link labelOf}, where it is not `ok`. A call that its rule makes `interrupted` is expected
    * to be that, and needs no word here.
@@ -46,7 +60,7 @@ export interface Scenario {
   readonly maxTurns?: number
   readonly options?: Pick<
     EngineOptions,
-    'limits' | 'permissions' | 'definitions' | 'retries' | 'snapshotEvery'
+    'limits' | 'permissions' | 'definitions' | 'retries' | 'snapshotEvery' | 'features'
   >
   /** Whether its agents use the standard tools, on real files of their own. */
   readonly usesFiles?: boolean
@@ -86,11 +100,37 @@ export const agent = (prompt: string, type = 'general-purpose'): ScriptedCall =>
   input: { description: 'a child', prompt, subagent_type: type },
 })
 
+/** Starts a child in the background. Its description is its prompt, so that a notice of it says which one it is. */
+export const inBackground = (prompt: string, type = 'general-purpose'): ScriptedCall => ({
+  name: 'Agent',
+  input: { description: prompt, prompt, subagent_type: type, run_in_background: true },
+})
+
+/** The id of the child with this prompt, as the result of the call that started it tells it; `nobody` when it does not. */
+export function idOf({ messages }: Pick<ModelRequest, 'messages'>, prompt: string): string {
+  const blocks = messages.flatMap(({ content }) => (typeof content === 'string' ? [] : content))
+  const call = blocks.find(
+    (block) => isToolUse(block) && labelOf(block.name, block.input) === `Agent ${prompt}`,
+  )
+  const result = blocks.find((block) => block['tool_use_id'] === call?.['id'])
+  return /a[0-9a-f]{16}/.exec(JSON.stringify(result?.['content'] ?? ''))?.[0] ?? 'nobody'
+}
+
+/** What a text asks, without the envelope of the engine: `news of a, b` of notices, a message as it was sent. */
+export function promptIn(text: string): string {
+  const told = [...text.matchAll(/<summary>Agent "(.*?)" \(/g)].flatMap(([, name]) => name ?? [])
+  if (told.length > 0) return `news of ${told.toSorted().join(', ')}`
+  return /^<agent-message[^>]*>\s*(.*?)\s*<\/agent-message>$/s.exec(text.trim())?.[1] ?? text
+}
+
 /** What a call is known by, whatever agent makes it: its tool and what it is about. */
 export function labelOf(name: string, input: unknown): string {
-  const { id, prompt, file_path, content, new_string, command } = (input ?? {}) as Readonly<
+  const { id, prompt, file_path, content, new_string, command, message } = (input ?? {}) as Readonly<
     Record<string, unknown>
   >
-  const about = file_path === undefined ? (id ?? prompt ?? command) : `${file_path}: ${content ?? new_string}`
+  const about =
+    file_path === undefined
+      ? (id ?? prompt ?? command ?? message ?? '')
+      : `${file_path}: ${content ?? new_string}`
   return `${name} ${String(about)}`
 }

@@ -43,24 +43,39 @@ export async function useSession(
   const wait = async (run: Run): Promise<void> => {
     const { status, text } = await run.result
     record.note({ kind: 'result', life: life.number, status, text })
+    if (scenario.leavesChildren === true) await whenQuiet(engine)
   }
   const isThere = await storage.exists(paths.rootLog)
   const resumed = isThere ? await engine.resume(SESSION) : undefined
   if (resumed !== undefined) await wait(resumed)
+  else if (isThere && scenario.leavesChildren === true) await whenQuiet(engine)
   for (let next = await runsStarted(storage, paths); next < scenario.prompts.length; next += 1) {
-    const { maxTurns } = scenario
+    const { maxTurns, leavesChildren } = scenario
     await wait(
       engine.run(scenario.prompts[next] ?? '', {
         sessionId: SESSION,
         ...(maxTurns !== undefined && { maxTurns }),
+        ...(leavesChildren !== undefined && { leavesChildren }),
       }),
     )
   }
   await engine.close()
 }
 
+/** Resolves when the root alone is left, has nothing to do, and is told nothing. */
+async function whenQuiet(engine: Engine): Promise<void> {
+  for (let quiet = 0; quiet < QUIET_TURNS; ) {
+    await new Promise<void>((resolve) => setImmediate(resolve))
+    const isAtRest = engine.agents.every(({ phase }) => AT_REST.includes(phase))
+    quiet = isAtRest ? quiet + 1 : 0
+  }
+}
+
+const QUIET_TURNS = 30
+const AT_REST: readonly string[] = ['idle', 'completed', 'failed', 'killed']
+
 async function runsStarted(storage: Storage, { rootLog }: SessionPaths): Promise<number> {
   if (!(await storage.exists(rootLog))) return 0
   const { events } = await loadLog(storage, rootLog)
-  return events.filter(({ event }) => event.type === 'run.started').length
+  return events.filter(({ event }) => event.type === 'run.started' && event.origin.from === 'user').length
 }

@@ -55,9 +55,10 @@ export function problemsOf(
     ...runProblems(scenario, final.logs),
     ...callProblems(scenario, final.logs, aftermaths),
     ...childProblems(final.logs),
+    ...deliveryProblems(final.logs),
     ...bodyProblems(final),
     ...requestProblems(final, aftermaths),
-    ...(baseline === undefined ? [] : baselineProblems(final.logs, baseline)),
+    ...(baseline === undefined ? [] : baselineProblems(scenario, final.logs, baseline)),
     ...(scenario.check?.(final) ?? []),
   ]
 }
@@ -88,7 +89,7 @@ function logProblems({ path, check, recorded, runs }: SeenLog): readonly string[
 }
 
 /** Every run has one end, the right one; every prompt is asked once, and none that nobody meant. */
-function runProblems({ ends }: Scenario, logs: readonly SeenLog[]): readonly string[] {
+function runProblems({ ends, mayBeAsked = [] }: Scenario, logs: readonly SeenLog[]): readonly string[] {
   const runs = logs.flatMap((log) => log.runs)
   const problems = runs.flatMap(({ run, prompt, ends: found }) => {
     const allowed = listOf(ends[prompt] ?? [])
@@ -99,7 +100,9 @@ function runProblems({ ends }: Scenario, logs: readonly SeenLog[]): readonly str
       : [`run ${run}, "${prompt}", ends as [${found.join()}], not as ${allowed.join(' or ')}`]
   })
   const asked = runs.map(({ prompt }) => prompt).toSorted()
-  const meant = Object.keys(ends).toSorted()
+  const meant = Object.keys(ends)
+    .filter((prompt) => !mayBeAsked.includes(prompt) || asked.includes(prompt))
+    .toSorted()
   return asked.join('|') === meant.join('|')
     ? problems
     : [...problems, `asked were [${asked.join()}], meant were [${meant.join()}]`]
@@ -120,7 +123,7 @@ function callProblems(
   })
 }
 
-/** Every child was named by a call before it was born, and every end of it reaches its parent, once, as what it was. */
+/** Every child was named by a call before it was born, and the result of that call says how it ended. */
 function childProblems(logs: readonly SeenLog[]): readonly string[] {
   const calls = callsOf(logs)
   const problems: string[] = []
@@ -130,10 +133,9 @@ function childProblems(logs: readonly SeenLog[]): readonly string[] {
     if (parents.length !== 1 || parents[0]?.callId !== states[0]?.birth?.parent?.callId)
       problems.push(`child ${agentId} is named by ${parents.length} calls, or by another than its own`)
     for (const { run, ends } of runs) {
-      const told = calls.filter(({ delivered }) => delivered.includes(`${agentId} ${run}`))
-      const [delivery] = told
-      if (told.length !== 1 || delivery?.child !== agentId)
-        problems.push(`the end of child ${agentId} run ${run} is told ${told.length} times`)
+      const delivery = calls.find(
+        ({ child, delivered }) => child === agentId && delivered.includes(`${agentId} ${run}`),
+      )
       const isGood = ends[0] !== 'failed' && ends[0] !== 'killed'
       if (
         delivery !== undefined &&
@@ -142,11 +144,37 @@ function childProblems(logs: readonly SeenLog[]): readonly string[] {
         problems.push(`child ${agentId} is ${ends[0]}, and its parent is told ${delivery.outcomes[0]}`)
     }
   }
-  for (const { label, delivered } of calls)
-    for (const end of delivered)
-      if (!logs.some(({ agentId, runs }) => runs.some(({ run }) => end === `${agentId} ${run}`)))
-        problems.push(`${label} tells the end of ${end}, which there is not`)
   return problems
+}
+
+/**
+ * Every end is told once, in whatever log and way; and nothing else is. One that an agent in the background of a killed
+ * run came to is still owed to the killed one: nobody above asked for it.
+ */
+export function deliveryProblems(logs: readonly SeenLog[]): readonly string[] {
+  const told = logs.flatMap(({ calls, notices }) => [
+    ...notices,
+    ...calls.flatMap(({ delivered }) => delivered),
+  ])
+  const owed = logs.flatMap(({ owed: keys, runs, isRoot, path }) =>
+    keys.map((key) => ({ key, isOfKilled: runs.at(-1)?.ends[0] === 'killed', isRoot, path })),
+  )
+  const runs = logs.flatMap(({ isRoot, agentId, runs: own }) =>
+    isRoot ? [] : own.map(({ run }) => `${agentId} ${run}`),
+  )
+  return [
+    ...runs.flatMap((key) => {
+      const times = told.filter((each) => each === key).length
+      const isOwed = owed.some((each) => each.key === key && each.isOfKilled)
+      return times === 1 || (times === 0 && isOwed) ? [] : [`the end of ${key} is told ${times} times`]
+    }),
+    ...told
+      .filter((key) => !runs.includes(key))
+      .map((key) => `the end of ${key} is told, which there is not`),
+    ...owed
+      .filter(({ isOfKilled }) => !isOfKilled)
+      .map(({ key, path }) => `${path}: its agent is owed the end of ${key} and never told`),
+  ]
 }
 
 /** No body that must not be repeated was; nothing was done twice; what is told as done was done. */
@@ -204,7 +232,11 @@ function requestProblems({ entries }: Final, crashes: readonly Aftermath[]): rea
  * Each agent has made the same calls; and whoever was told the same as without a crash has had the same conversation.
  * What a killed one came to is a matter of the moment.
  */
-function baselineProblems(logs: readonly SeenLog[], baseline: Baseline): readonly string[] {
+function baselineProblems(
+  { isInBackground }: Scenario,
+  logs: readonly SeenLog[],
+  baseline: Baseline,
+): readonly string[] {
   return logs.flatMap((log) => {
     const name = nameOf(log)
     const before = baseline.get(name)
@@ -213,6 +245,7 @@ function baselineProblems(logs: readonly SeenLog[], baseline: Baseline): readonl
     const labels = log.calls.map(({ label }) => label).join()
     const meant = before.calls.map(({ label }) => label).join()
     if (labels !== meant) return [`"${name}" made [${labels}], without a crash [${meant}]`]
+    if (isInBackground === true) return []
     const isTouched = log.calls.some(
       ({ outcomes }, i) =>
         outcomes.includes('interrupted') || outcomes.join() !== before.calls[i]?.outcomes.join(),

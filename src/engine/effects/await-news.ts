@@ -3,7 +3,7 @@ import type { EffectInput } from '../../machines/agent/machine.ts'
 import type { EngineCore } from '../core.ts'
 import type { Effect } from '../effect-logic.ts'
 import { newsFor, newsLine } from '../news.ts'
-import { orAborted } from './or-aborted.ts'
+import { nextMacrotask, orAborted } from '../waits.ts'
 
 export function awaitNews(core: EngineCore): Effect<EffectInput> {
   return async ({ agent, signal }) => {
@@ -19,5 +19,3 @@ export function awaitNews(core: EngineCore): Effect<EffectInput> {
     }
   }
 }
-
-const nextMacrotask = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))

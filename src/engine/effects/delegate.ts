@@ -70,13 +70,21 @@ export async function delegate(core: EngineCore, call: Call, input: AgentInput):
   })
   const end = await endOrBackground(core, spawned, agent, signal)
   if (end !== 'background') return delivered(agent, call, spawned, end)
-  const run = spawned.runNumber
-  await launch(agent, { agentId: spawned.id, run })
+  await launch(agent, { agentId: spawned.id, run: spawned.runNumber })
+  letGo(spawned)
   return launched(agent, call, spawned)
 }
 
+/**
+ * A child that had ended before a restart was opened only for its result. One that ended in this process is gone
+ * already, and may be back, with a run of its own.
+ */
+function letGo(child: Agent): void {
+  if (!child.isStarted) child.session.forget(child.id)
+}
+
 /** The agent is owed the end of a run in the background from now on. */
-export async function launch(agent: Agent, child: RunKey): Promise<void> {
+async function launch(agent: Agent, child: RunKey): Promise<void> {
   if (agent.digest.owed.some((key) => isSameRun(key, child))) return
   if ((await agent.post({ type: 'child.launched', child })) === 'late')
     throw new Suspended(`agent ${agent.id} could not be told of ${child.agentId}`)
@@ -158,6 +166,8 @@ async function endOrBackground(
     })
   }
   child.restart()
+  // Also when it has ended already: its call is answered alike, whatever crash came in between.
+  if (child.isInBackground && !signal.aborted) return 'background'
   if (signal.aborted) kill()
   signal.addEventListener('abort', kill, { once: true })
   const cancelTimer = core.features.autoBackground ? backgroundInTime(core, child) : undefined
@@ -190,8 +200,7 @@ function delivered(
 ): CallEnded {
   const { ended } = end
   agent.session.budget.keep(child, ended.run, end.modelUsage)
-  // A child that had ended before a restart was opened only for its result.
-  agent.session.forget(child.id)
+  letGo(child)
   agent.addApiTime(end.apiDurationMs)
   agent.addDenials(end.denials)
   const { plan } = child.birth

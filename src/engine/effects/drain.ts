@@ -1,17 +1,16 @@
 /** The last effect of a run: waits until nothing of it is left, then records its end. */
 
 import type { OpenCall } from '../../machines/agent/calls.ts'
-import { hasChoice } from '../../machines/agent/context.ts'
-import type { AgentEventOf } from '../../machines/agent/events.ts'
+import type { AgentEventOf, RunKey } from '../../machines/agent/events.ts'
 import type { EffectInput } from '../../machines/agent/machine.ts'
 import type { Agent } from '../agent.ts'
 import type { EngineCore } from '../core.ts'
 import type { Effect } from '../effect-logic.ts'
-import { isSameRun } from '../log-digest.ts'
 import { deliverLeftChild } from './delegate.ts'
 import { interruptedResult } from './results.ts'
 import { lastSteps } from './review.ts'
 import { stopMoment } from './stop-hooks.ts'
+import { Suspended } from './suspended.ts'
 
 export function drain(core: EngineCore): Effect<EffectInput> {
   return async ({ agent, self }) => {
@@ -32,28 +31,54 @@ export function drain(core: EngineCore): Effect<EffectInput> {
 }
 
 /**
- * Agents in the background of a run that did not end by its own choice: they end with one that was killed. Otherwise
- * somebody above is told their ends; the root is told with its next prompt.
+ * Agents in the background of a run that is at its end: they end with one that was killed. Otherwise somebody above is
+ * told their ends; the root is told with its next prompt. An interrupted giving away goes on where it was: whoever has
+ * got the child already keeps it, and tells nothing before it is given up here.
  */
 async function settleChildren(core: EngineCore, agent: Agent): Promise<void> {
   const outcome = agent.run?.snapshot.context.outcome
-  const { owed } = agent.digest
-  if (owed.length === 0 || outcome === undefined) return
+  if (outcome === undefined) return
+  const { session, parent } = agent
+  if (parent !== undefined) await agent.closeToChildren()
   if (outcome.kind === 'killed') {
-    if (outcome.spares === 'background') return
-    const live = owed.map(({ agentId }) => core.agents.get(agentId)).filter((child) => child !== undefined)
-    await Promise.all(live.map((child) => child.kill(`agent ${agent.id}`, 'its parent was stopped')))
+    if (outcome.spares !== 'background') await endChildren(core, agent)
     return
   }
-  if (hasChoice(outcome) || agent.parent === undefined) return
-  const host = agent.session.hostOf(agent)
-  for (const { agentId, run } of owed) {
+  if (parent === undefined) return
+  for (const { agentId, run } of childrenOnTheirOwn(agent)) {
     const child = { agentId, run }
-    if (!host.digest.owed.some((key) => isSameRun(key, child)))
-      await host.post({ type: 'child.launched', child })
-    await agent.post({ type: 'child.released', child })
+    try {
+      const host = await session.entrust(agent, child)
+      await agent.post({ type: 'child.released', child })
+      session.noteNews(host)
+    } catch (error) {
+      // Nobody above can be told any more: the engine closes, or the root's log is gone.
+      if (!(error instanceof Suspended)) throw error
+    }
   }
-  if (!host.isRunning) agent.session.goOn()
+}
+
+/** Ends them, and who is entrusted to the agent meanwhile. */
+async function endChildren(core: EngineCore, agent: Agent): Promise<void> {
+  const ended = new Set<Agent>()
+  while (true) {
+    const live = childrenOnTheirOwn(agent)
+      .map(({ agentId }) => core.agents.get(agentId))
+      .filter((child) => child !== undefined)
+      .filter((child) => !ended.has(child))
+    if (live.length === 0) return
+    for (const child of live) ended.add(child)
+    const kills = live.map((child) => child.kill(`agent ${agent.id}`, 'its parent was stopped'))
+    // One whose log cannot be written has stopped all the same.
+    await Promise.allSettled(kills)
+  }
+}
+
+/** Runs whose ends the agent is owed, without those of calls that are still open: these deliver them. */
+function childrenOnTheirOwn({ digest, ledger }: Agent): readonly RunKey[] {
+  return digest.owed.filter(
+    ({ agentId }) => !ledger.open.some(({ started }) => started.child?.agentId === agentId),
+  )
 }
 
 /** No call is left open: one that got no result of its own is told as interrupted. */

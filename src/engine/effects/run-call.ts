@@ -331,7 +331,7 @@ async function endedResult(
     result: { type: 'tool_result', tool_use_id: block.id, content, ...(isError && { is_error: true }) },
     ...(output.structured !== undefined && { toolUseResult: output.structured }),
     ...(output.files !== undefined && { files: [...output.files] }),
-    ...(owed !== undefined && { delivered: owed }),
+    ...(owed !== undefined && agent.claimsEnd(owed, callId) && { delivered: owed }),
     ...(injects !== undefined && injects.length > 0 && { injects }),
   }
 }

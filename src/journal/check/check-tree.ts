@@ -37,6 +37,8 @@ interface Facts {
     readonly run: number
     /** Success or not; undefined where the words of a notice say it. */
     readonly isOk: boolean | undefined
+    /** It is told that there is no end. */
+    readonly isLost?: true | undefined
   })[]
   readonly ends: Map<number, Place & { readonly status: string }>
 }
@@ -119,6 +121,7 @@ function toldViolation({ told }: Facts, logs: Logs): Violation | undefined {
     if (child === undefined || !isWhole(child.check)) continue
     const end = child.facts.ends.get(delivery.run)
     const who = `${delivery.agentId} run ${delivery.run}`
+    if (delivery.isLost === true && end === undefined) continue
     if (end === undefined) return broken(delivery, 'call.ended', `it tells the end of ${who}, which has none`)
     if (end.at > delivery.at)
       return broken(delivery, 'call.ended', `it tells the end of ${who} before it came`)

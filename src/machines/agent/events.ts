@@ -234,6 +234,8 @@ export const ToldEnd = z.looseObject({
   agentId: AgentId,
   run: z.number().int().positive(),
   modelUsage: z.record(z.string(), Usage).optional(),
+  /** Its log does not tell the end, and there will be none: whoever is owed it is told that the run failed. */
+  isLost: z.literal(true).optional(),
 })
 export type ToldEnd = z.infer<typeof ToldEnd>
 
@@ -243,7 +245,7 @@ export type ToldEnd = z.infer<typeof ToldEnd>
  */
 export const ChildLaunched = z.looseObject({ type: z.literal('child.launched'), child: RunKey })
 
-/** Somebody else is told the end of that run now: this agent came to its own end first. */
+/** Somebody else is told the end of that run now, as this agent came to its own end first; or the run never began. */
 export const ChildReleased = z.looseObject({ type: z.literal('child.released'), child: RunKey })
 
 /** A message that another agent sent while the run is on. It stands in the conversation with the next request. */
