@@ -13,7 +13,7 @@ const start = (root: string, first: number, count: number) =>
   run(process.execPath, ['--import', 'tsx', worker, root, String(first), String(count)])
 
 it('40 agents in 4 processes make worktrees at once: 40 succeed, no orphan branch, no stale lock', {
-  timeout: 60_000,
+  timeout: 240_000,
 }, async () => {
   const root = repository()
   const made = await Promise.all([0, 10, 20, 30].map((first) => start(root, first, 10)))
@@ -29,7 +29,7 @@ it('40 agents in 4 processes make worktrees at once: 40 succeed, no orphan branc
 })
 
 it('processes that are killed while they make them: the sweep leaves nothing', {
-  timeout: 60_000,
+  timeout: 240_000,
 }, async () => {
   const root = repository()
   for (const ms of [500, 900]) {
