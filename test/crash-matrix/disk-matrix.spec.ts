@@ -14,7 +14,14 @@ import { loadScenarios } from './scenarios.ts'
 const SEED = Number(process.env['TROUPE_CRASH_SEED'] ?? randomInt(2 ** 31))
 /** Cells of each scenario: with one kill between lines, with one within a line, with two. */
 const CELLS = { between: 3, within: 1, twice: 1 }
-const PLAYED = ['bash-ledger', 'eight-parallel-children', 'keyed-write', 'nested-tree', 'one-child']
+const PLAYED = [
+  'bash-ledger',
+  'eight-parallel-children',
+  'keyed-write',
+  'nested-tree',
+  'one-child',
+  'worktrees',
+]
 
 const scenarios = (await loadScenarios()).filter(({ name }) => PLAYED.includes(name))
 const chance = chanceFrom(SEED, 'crash matrix')
