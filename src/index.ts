@@ -26,6 +26,7 @@ export type {
   RunOptions,
   RunResult,
   SpawnInput,
+  WorktreeView,
 } from './engine/api.ts'
 export { createEngine } from './engine/create-engine.ts'
 export type { EngineDiagnosticCode, EngineErrorCode } from './engine/errors.ts'

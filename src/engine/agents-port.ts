@@ -28,6 +28,7 @@ import { isSameRun } from './log-digest.ts'
 import { reviveAgent } from './revive.ts'
 import { totalOf } from './tree-usage.ts'
 import { nextMacrotask, orAborted } from './waits.ts'
+import { worktreeView } from './worktree/own-worktree.ts'
 
 /** The port of one call. `signal` ends what it waits for. */
 export function agentsPort(core: EngineCore, caller: Agent, signal: AbortSignal): AgentsPort {
@@ -154,6 +155,7 @@ async function askParent(
 export function statusOf(agent: Agent): TaskStatus {
   const { plan, parent } = agent.birth
   const context = agent.run?.snapshot.context
+  const worktree = worktreeView(agent.digest.worktree)
   const { input_tokens, cache_creation_input_tokens, cache_read_input_tokens } = context?.usage ?? NO_TOKENS
   return {
     taskId: agent.id,
@@ -174,6 +176,8 @@ export function statusOf(agent: Agent): TaskStatus {
       totalOf(agent.modelUsage).output_tokens,
     lastActivities: agent.activities,
     pendingMessages: agent.digest.mail.length,
+    ...(worktree !== undefined && { worktreePath: worktree.path }),
+    ...(worktree?.branch !== undefined && { worktreeBranch: worktree.branch }),
     parentId: parent?.agentId,
   }
 }

@@ -284,6 +284,18 @@ export interface AgentView {
   readonly totalUsage: Usage
   /** What it did last, in words: a tool and its subject. */
   readonly lastActivity: string | undefined
+  /** The worktree that it works in, or that its end has kept. */
+  readonly worktree: WorktreeView | undefined
+}
+
+/** A worktree of an agent. */
+export interface WorktreeView {
+  /** Absolute. */
+  readonly path: string
+  /** Undefined where a hook has made the folder. */
+  readonly branch: string | undefined
+  /** `in-use`: nothing is decided yet. */
+  readonly fate: 'in-use' | 'kept'
 }
 
 export interface RunOptions {

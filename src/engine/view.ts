@@ -2,6 +2,7 @@
 import type { Agent } from './agent.ts'
 import type { AgentView } from './api.ts'
 import { totalOf } from './tree-usage.ts'
+import { worktreeView } from './worktree/own-worktree.ts'
 
 export function viewOf(agent: Agent): AgentView {
   const { plan, depth } = agent.birth
@@ -19,5 +20,6 @@ export function viewOf(agent: Agent): AgentView {
     toolUses: context?.toolUses ?? 0,
     totalUsage: totalOf(agent.modelUsage),
     lastActivity: agent.activities.at(-1),
+    worktree: worktreeView(agent.digest.worktree),
   }
 }

@@ -46,7 +46,7 @@ const STUCK_MS = 60_000
 
 /** Plays a scenario without a kill. `worker` is the compiled file. */
 export async function playOnDisk(worker: string, scenario: Scenario): Promise<DiskBaseline> {
-  return onStage(async (stage) => {
+  return onStage(scenario, async (stage) => {
     const appends = (await startLife(worker, scenario, stage, 1)) ?? []
     const final = await finalOf(scenario, stage)
     return {
@@ -64,7 +64,7 @@ export async function playCellOnDisk(
   cell: Cell,
   { baseline }: Pick<DiskBaseline, 'baseline'>,
 ): Promise<DiskCell> {
-  return onStage(async (stage) => {
+  return onStage(scenario, async (stage) => {
     const crashes: Crash[] = []
     for (const kill of cell) {
       const life = crashes.length + 1
@@ -88,11 +88,12 @@ interface Stage {
   readonly paths: SessionPaths
 }
 
-async function onStage<T>(play: (stage: Stage) => Promise<T>): Promise<T> {
+async function onStage<T>({ prepare }: Scenario, play: (stage: Stage) => Promise<T>): Promise<T> {
   const folder = realpathSync(mkdtempSync(path.join(tmpdir(), 'troupe-matrix-')))
   const [home, project] = [path.join(folder, 'home'), path.join(folder, 'project')]
   try {
     for (const each of [home, project]) mkdirSync(each)
+    prepare?.(project)
     const paths = sessionPaths(home, project, SESSION)
     return await play({ folder, home, project, record: path.join(folder, 'record'), paths })
   } finally {

@@ -21,6 +21,7 @@ const PLAYED = [
   'nested-tree',
   'one-child',
   'released-child',
+  'worktrees',
 ]
 
 const scenarios = (await loadScenarios()).filter(({ name }) => PLAYED.includes(name))

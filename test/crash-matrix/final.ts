@@ -202,6 +202,7 @@ function meaningOf(messages: readonly RequestMessage[]): string {
   return JSON.stringify(messages)
     .replaceAll(/(toolu|sig)_[0-9a-f]+/g, '$1')
     .replaceAll(/a[0-9a-f]{16}/g, 'AGENT')
+    .replaceAll(/\bagent-[0-9a-f]{8,16}\b/g, 'TREE')
     .replaceAll(/(total_tokens|duration_ms): \d+/g, '$1: N')
     .replaceAll(/\/[^" ]*troupe-matrix-\w+/g, 'FOLDER')
 }

@@ -66,6 +66,8 @@ export interface Scenario {
   readonly usesFiles?: boolean
   /** Whether its agents run commands, which only a real disk has. */
   readonly usesProcesses?: boolean
+  /** Fills the agents' folder before the first process; only where commands run. */
+  prepare?(project: string): void
   /** What the host does when something has happened. It is a pure function of the event, and so does it again. */
   onFact?(fact: Fact, engine: Engine): void
   /** What is wrong at the end, in words, besides what every scenario must hold. */

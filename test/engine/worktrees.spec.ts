@@ -10,6 +10,7 @@ import type { ScriptedReply } from '../../src/effects/model/scripted-reply.ts'
 import { call, say } from '../../src/effects/model/scripted-reply.ts'
 import { createLocalProcessRunner } from '../../src/effects/process/local-process-runner.ts'
 import { standardTools } from '../../src/effects/tools/tool-table.ts'
+import type { AgentView } from '../../src/engine/api.ts'
 import { WORKTREE_TOOLS } from '../../src/engine/worktree/worktree-tools.ts'
 import { createMemoryStorage } from '../../src/journal/memory-storage.ts'
 import { git, NOTHING_REMAINS, remains, repository, scratch, write } from '../effects/worktrees/world.ts'
@@ -138,6 +139,31 @@ describe('an agent in a worktree', () => {
     const results = JSON.stringify(child().at(-1)?.messages)
     expect(results.match(/outside of your worktree/gu)).toHaveLength(3)
     expect(resultOf(facts)).toContain('Refused by the engine, so not done (3)')
+  })
+
+  it('is shown with it to the host and to other agents', async () => {
+    const root = repository()
+    const { engine, facts, requests } = world(root, [
+      (cwd) => call('Write', { file_path: path.join(cwd, 'x.txt'), content: 'x' }),
+    ])
+    const seen: (readonly AgentView['worktree'][])[] = []
+    engine.events$.subscribe((event) => {
+      if (event.kind === 'fact' && ['worktree.created', 'worktree.decided'].includes(event.event.type))
+        seen.push(
+          engine.agents
+            .filter(({ parentAgentId }) => parentAgentId !== undefined)
+            .map(({ worktree }) => worktree),
+        )
+    })
+    await engine.run('go', { sessionId: SESSION }).result
+    await engine.close()
+    const created = facts.flatMap(({ event }) => (event.type === 'worktree.created' ? [event.path] : []))
+    const [branch] = remains(root).branches
+    expect(seen).toEqual([
+      [{ path: created[0], branch, fate: 'in-use' }],
+      [{ path: created[0], branch, fate: 'kept' }],
+    ])
+    expect(requests.length).toBeGreaterThan(0)
   })
 
   it('no repository, no commit: the child fails with what to do, its parent goes on', async () => {

@@ -234,6 +234,7 @@ function blockFor(call: CallPlan, agent: string, turn: number, index: number): C
         description: `part ${mark}`,
         prompt: promptFor(`${agent}-${turn}-${index}`),
         subagent_type: call.type,
+        ...(call.apart === true && { isolation: 'worktree' }),
       })
     case 'broken':
       break

@@ -16,7 +16,13 @@ export type CallPlan =
       readonly kind: 'broken'
       readonly form: 'unknown-tool' | 'no-object' | 'wrong-input' | 'odd-name' | 'same-id'
     }
-  | { readonly kind: 'agent'; readonly type: string; readonly agent: AgentPlan }
+  | {
+      readonly kind: 'agent'
+      readonly type: string
+      readonly agent: AgentPlan
+      /** In a worktree of its own. */
+      readonly apart?: true
+    }
 
 /** How an attempt at a request fails. `silent` and `stalled` are ended by a clock of the engine. */
 export type ModelFault =

@@ -29,6 +29,8 @@ interface Weather {
   readonly snapshots?: number
   readonly branches?: number
   readonly damage?: number
+  /** Children that are to have a worktree. Default: none. */
+  readonly worktrees?: number
   /** The mode of all sessions. Default: as {@link looseModes} says. */
   readonly mode?: Plan['mode']
 }
@@ -124,6 +126,19 @@ export const SCENARIOS: Readonly<Record<string, Weather>> = {
     looseModes: 1,
     snapshots: 0.3,
     mode: 'auto',
+  },
+  /** Children in worktrees, which are made, looked at and removed while everything else goes on. */
+  worktrees: {
+    modelFaults: 0.1,
+    brokenCalls: 0.03,
+    oddBodies: 0.2,
+    stops: { ...NO_STOPS, crash: 3, 'crash-in-write': 3, kill: 2, close: 1 },
+    mostStops: 6,
+    diskFaults: 0,
+    delegation: 0.8,
+    looseModes: 1,
+    snapshots: 0.3,
+    worktrees: 0.9,
   },
   wild: {
     modelFaults: 0.3,
@@ -253,6 +268,7 @@ function callPlan(chance: Chance, weather: Weather, depth: number): CallPlan {
       kind: 'agent',
       type: chance.weigh({ worker: 6, reader: 2, wide: 2, nobody: 0.3 }),
       agent: agentPlan(chance, weather, depth + 1),
+      ...(weather.worktrees !== undefined && chance.happens(weather.worktrees) && { apart: true as const }),
     }
   }
   return {

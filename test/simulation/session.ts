@@ -25,6 +25,7 @@ import { observe } from './probes.ts'
 import { createSimulatedProcesses } from './processes.ts'
 import { eventsOf, type ShadowLog } from './shadow-logs.ts'
 import { createSimulatedTools } from './tools.ts'
+import { createSimulatedWorktrees } from './worktrees.ts'
 import { createWorld, type Life } from './world.ts'
 
 /** A law that was broken, and how. */
@@ -47,6 +48,8 @@ export interface SessionOutcome {
   readonly branches: number
   /** Whether a line of a log was spoiled. */
   readonly isDamaged: boolean
+  /** Worktrees that were handed out, and those of them that were kept. */
+  readonly worktrees: { readonly made: number; readonly kept: number }
   /** Judgements of the classifier: on calls and on the work of children. */
   readonly verdicts: number
   readonly story: readonly string[]
@@ -128,13 +131,14 @@ function createSession(plan: Plan, options: SessionOptions) {
     tools: createSimulatedTools(world),
     processes: createSimulatedProcesses(world),
     model: createSimulatedModel(world, plan),
+    worktrees: createSimulatedWorktrees(world, () => scene.tools.bodies),
     lockOf: (path) => sessionPaths(HOME, CWD, SESSION_IN_PATH.exec(path)?.[0] as SessionId).lock,
     get damaged() {
       return damaged
     },
     live: (agentId) => process?.agents.get(agentId),
   }
-  const { tools, processes, model } = scene
+  const { tools, processes, model, worktrees } = scene
 
   const breaks = (law: Pick<Law, 'number' | 'name' | 'holdsOverDamage'>, what: string): void => {
     if (damaged !== undefined && law.holdsOverDamage !== true) return
@@ -193,6 +197,7 @@ function createSession(plan: Plan, options: SessionOptions) {
       model: model.modelFor(life, (seen) => tell((each) => each.onRequest?.(seen))),
       tools: tools.toolsFor(life, (body) => tell((each) => each.onBody?.(body))),
       processes: processes.runnerFor(life),
+      worktrees: worktrees.portFor(life),
       storage: disk.storageFor(life),
       clock: life.clock,
       ids: idsFor(life),
@@ -471,6 +476,10 @@ function createSession(plan: Plan, options: SessionOptions) {
       shortcuts: disk.shortcuts,
       branches: branchRuns(),
       isDamaged: damaged !== undefined,
+      worktrees: {
+        made: worktrees.trees.filter(({ wasHandedOut }) => wasHandedOut).length,
+        kept: worktrees.trees.filter(({ state }) => state === 'there').length,
+      },
       verdicts: disk.logs.all.reduce(
         (sum, log) => sum + eventsOf(log, 'call.classified').length + eventsOf(log, 'review.ended').length,
         0,

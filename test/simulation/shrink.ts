@@ -86,6 +86,8 @@ function* smallerTurns(turn: TurnPlan): Generator<TurnPlan> {
 function* smallerCalls(call: CallPlan): Generator<CallPlan> {
   if (call.kind === 'tool' && call.how !== 'fine') yield { ...call, how: 'fine' }
   if (call.kind !== 'agent') return
+  const { apart, ...together } = call
+  if (apart !== undefined) yield together
   if (call.type !== 'worker') yield { ...call, type: 'worker' }
   for (const agent of smallerAgents(call.agent)) yield { ...call, agent }
 }

@@ -7,21 +7,27 @@ import { simulate } from './session.ts'
 const SEEDS_PER_SCENARIO = 24
 
 describe('simulated sessions', () => {
-  it.each(Object.keys(SCENARIOS))('all laws hold in every session of the scenario %s', async (scenario) => {
-    let events = 0
-    for (let seed = 1; seed <= SEEDS_PER_SCENARIO; seed++) {
-      const outcome = await simulate(planFor(seed, scenario))
-      expect(
-        outcome.violation,
-        `seed ${seed}: npm run simulate -- --seed ${seed} --scenario ${scenario}`,
-      ).toBeUndefined()
-      events += outcome.events
-    }
-    // Sessions in which nothing happens hold every law.
-    expect(events / SEEDS_PER_SCENARIO).toBeGreaterThan(10)
-  })
+  it.each(Object.keys(SCENARIOS))(
+    'all laws hold in every session of the scenario %s',
+    { timeout: 120_000 },
+    async (scenario) => {
+      let events = 0
+      for (let seed = 1; seed <= SEEDS_PER_SCENARIO; seed++) {
+        const outcome = await simulate(planFor(seed, scenario))
+        expect(
+          outcome.violation,
+          `seed ${seed}: npm run simulate -- --seed ${seed} --scenario ${scenario}`,
+        ).toBeUndefined()
+        events += outcome.events
+      }
+      // Sessions in which nothing happens hold every law.
+      expect(events / SEEDS_PER_SCENARIO).toBeGreaterThan(10)
+    },
+  )
 
-  it('have in them what their scenario is there for: snapshots that are used, branches, damage', async () => {
+  it('have in them what their scenario is there for: snapshots that are used, branches, damage', {
+    timeout: 120_000,
+  }, async () => {
     const count = async (scenario: string, of: (outcome: SessionOutcome) => number): Promise<number> => {
       let sum = 0
       for (let seed = 1; seed <= 8; seed++) sum += of(await simulate(planFor(seed, scenario)))
@@ -31,6 +37,17 @@ describe('simulated sessions', () => {
     expect(await count('branches', ({ branches }) => branches)).toBe(8)
     expect(await count('reviews', ({ verdicts }) => verdicts)).toBeGreaterThan(20)
     expect(await count('damage', ({ isDamaged }) => Number(isDamaged))).toBeGreaterThan(4)
+  })
+
+  it('have worktrees in them that are made, removed and kept', { timeout: 120_000 }, async () => {
+    const all = { made: 0, kept: 0 }
+    for (let seed = 1; seed <= 12; seed++) {
+      const { worktrees } = await simulate(planFor(seed, 'worktrees'))
+      all.made += worktrees.made
+      all.kept += worktrees.kept
+    }
+    expect(all.kept).toBeGreaterThan(3)
+    expect(all.made - all.kept).toBeGreaterThan(3)
   })
 
   it('a seed decides a session to the last step', async () => {

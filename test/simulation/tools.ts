@@ -18,6 +18,8 @@ export interface Body {
   readonly callId: string
   readonly isRepeat: boolean
   readonly intent: unknown
+  /** Where it works. */
+  readonly cwd: string
   /** It has changed the world. */
   hasActed: boolean
   /** It has come to its end, whatever that was. */
@@ -42,7 +44,7 @@ export function createSimulatedTools(world: World): SimulatedTools {
   const chance = world.chance('tools')
 
   const begin = (life: Life, tool: string, resume: Tool['resume'], context: ToolContext): Body => {
-    const { key, agentId, callId, isRepeat, intent } = context
+    const { key, agentId, callId, isRepeat, intent, cwd } = context
     const body: Body = {
       life,
       tool,
@@ -52,6 +54,7 @@ export function createSimulatedTools(world: World): SimulatedTools {
       callId,
       isRepeat,
       intent,
+      cwd,
       hasActed: false,
       hasEnded: false,
     }

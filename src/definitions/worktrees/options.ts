@@ -1,21 +1,15 @@
 /** What a host or a person sets about worktrees. */
 import * as z from 'zod'
+import { innerPath, innerPathProblem } from './inner-path.ts'
 
 /** A path inside the repository: relative, without a way out of it. */
 const InnerPath = z
   .string()
-  .min(1)
-  .refine(
-    (path) => !path.startsWith('/') && !path.includes('\0') && !path.split('/').includes('..'),
-    'it must be a relative path inside the repository',
-  )
-  .refine((path) => path.split('/')[0] !== '.git', 'it must not be in the .git folder')
-  .transform((path) =>
-    path
-      .split('/')
-      .filter((part) => part !== '' && part !== '.')
-      .join('/'),
-  )
+  .superRefine((path, context) => {
+    const problem = innerPathProblem(path)
+    if (problem !== undefined) context.addIssue({ code: 'custom', message: problem })
+  })
+  .transform(innerPath)
 
 /** The `worktree` object of settings and of the engine's options. */
 export const WorktreeOptions = z.strictObject({

@@ -22,7 +22,6 @@ import type { AgentFile, AgentRegistry, FileDiagnostic } from '../../definitions
 import { createAgentRegistry } from '../../definitions/files/registry.ts'
 import type { DefinitionTrust, TrustSurface } from '../../definitions/files/trust.ts'
 import { checkHooks, hooksForAll, type ScopedHook } from '../../definitions/hooks/scoped-hook.ts'
-import type { WorktreeOptions } from '../../definitions/worktrees/options.ts'
 import { type Clock, systemClock } from '../clock.ts'
 import { loadSkills, type SkillPlaces } from '../context/load-skills.ts'
 import { realFolder } from '../context/repository-root.ts'
@@ -30,6 +29,7 @@ import type { Environment } from '../mcp/expand-variables.ts'
 import { environmentOf } from '../settings/environment.ts'
 import { permissionRulesOf } from '../settings/permission-rules.ts'
 import { readSettings } from '../settings/read-settings.ts'
+import { worktreeSettingsOf } from '../settings/worktree-settings.ts'
 import { againAfter } from './again-after.ts'
 import { diagnosticOf } from './diagnostic.ts'
 import { gatherMcpServers } from './mcp-servers.ts'
@@ -113,17 +113,14 @@ export async function openProject(options: ProjectOptions): Promise<Project> {
   })
   const permissions = permissionRulesOf(read.layers, { isTrusted, home })
   const folders = existingFolders(permissions.additionalDirectories)
-  // The strongest layer comes first, and has the last word.
-  const worktree: WorktreeOptions = Object.assign(
-    {},
-    ...read.layers.toReversed().map((layer) => layer.settings.worktree),
-  )
+  const worktree = worktreeSettingsOf(read.layers, { isTrusted })
   const settingsHooks = hooksOf(settings.files, isTrusted)
   const fixed = [
     ...read.diagnostics,
     ...settings.diagnostics,
     ...settingsHooks.diagnostics,
     ...permissions.diagnostics,
+    ...worktree.diagnostics,
     ...folders.diagnostics,
     ...mcp.diagnostics,
     ...plugins.flatMap(({ diagnostics }) => diagnostics),
@@ -180,7 +177,7 @@ export async function openProject(options: ProjectOptions): Promise<Project> {
     mcpServers: mcp.servers,
     hooks: settingsHooks.hooks,
     permissions,
-    worktree,
+    worktree: worktree.options,
     directories: folders.found,
     env: environmentOf(read.layers, { isTrusted }),
     secrets: [...new Set(read.layers.flatMap((layer) => layer.settings.secrets))],

@@ -121,7 +121,7 @@ async function make(
       options.uncommitted === 'snapshot' ? false : caller === undefined ? false : hasChanges(caller),
       tree.run(['reset', '--hard', '--quiet', '--no-recurse-submodules']),
     ])
-    const furnished = await furnish({ tree, caller, options })
+    const furnished = await furnish({ tree, caller, options, root: rootOf(plan) })
     records.write({ ...record, links: furnished.links, copies: furnished.copies, state: 'ready' })
     return { lacksChanges, notes: [...filterNotes(config), ...furnished.notes] }
   } catch (error) {
@@ -204,6 +204,9 @@ async function hasChanges(caller: Git): Promise<boolean> {
     return false
   }
 }
+
+/** The main tree of the repository: the folder that all worktrees are below. */
+const rootOf = ({ path }: WorktreePlan): string => join(path, ...WORKTREES_FOLDER.map(() => '..'), '..')
 
 /** The folder for worktrees: there, where it is meant to be, and hidden from `git status`. */
 function prepareFolder({ path, repository }: WorktreePlan): void {

@@ -8,9 +8,11 @@ import {
   mkdirSync,
   readFileSync,
   realpathSync,
+  statSync,
   symlinkSync,
 } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { dirname, join, relative } from 'node:path'
+import { innerPathProblem } from '../../definitions/worktrees/inner-path.ts'
 import type { WorktreeOptions } from '../../definitions/worktrees/options.ts'
 import type { Git } from './git.ts'
 import { isThere } from './is-there.ts'
@@ -27,36 +29,66 @@ export interface Furnished extends Pick<WorktreeRecord, 'links' | 'copies'> {
   readonly notes: readonly string[]
 }
 
-/** Puts links and copies into a tree; `caller` is the whole tree that they come from. What is there already, because the commit has it, stays. */
-export async function furnish(places: {
+/** Where it is put, and where it comes from. */
+interface Places {
   readonly tree: Git
   readonly caller: Git | undefined
   readonly options: WorktreeOptions
-}): Promise<Furnished> {
+  /** The main tree, below which all worktrees are. */
+  readonly root: string
+}
+
+/** Puts links and copies into a tree; `caller` is the whole tree that they come from. What is there already, because the commit has it, stays. */
+export async function furnish(places: Places): Promise<Furnished> {
   const { tree, caller, options } = places
   const folders = options.symlinkDirectories ?? []
   if (caller === undefined) return { links: [], copies: [], notes: [] }
   const top = caller.cwd
   const notes: string[] = []
-  const links = folders.flatMap((folder) => link(join(top, folder), tree.cwd, folder, notes))
-  const copies = existsSync(join(top, INCLUDE_FILE)) ? await copyIncluded(caller, tree.cwd, notes) : []
+  const links = folders.length === 0 ? [] : await linkFolders(places, caller, notes)
+  // A link would be followed, wherever it leads.
+  const isFile = lstatSync(join(top, INCLUDE_FILE), { throwIfNoEntry: false })?.isFile()
+  if (isFile === false) notes.push(`${INCLUDE_FILE} is no plain file, so nothing was copied.`)
+  const copies = isFile === true ? await copyIncluded(caller, tree.cwd, notes) : []
   return { links, copies, notes }
 }
 
-function link(source: string, tree: string, folder: string, notes: string[]): WorktreeRecord['links'] {
-  const path = join(tree, folder)
-  if (!existsSync(source) || isThere(path) || !leadsInside(tree, folder)) {
-    notes.push(
-      existsSync(source)
-        ? `${folder} was not linked: the commit has something there already.`
-        : `${folder} was not linked: there is no ${source}.`,
-    )
-    return []
+async function linkFolders(
+  { tree, options, root }: Places,
+  caller: Git,
+  notes: string[],
+): Promise<WorktreeRecord['links']> {
+  const roots = [caller.cwd, root].map((folder) => realpathSync(folder))
+  const links: { path: string; target: string }[] = []
+  for (const folder of options.symlinkDirectories ?? []) {
+    const problem = innerPathProblem(folder) ?? (await linkProblem(folder, { tree, top: caller.cwd, roots }))
+    if (problem !== undefined) {
+      notes.push(`${folder} was not linked: ${problem}.`)
+      continue
+    }
+    const [path, target] = [join(tree.cwd, folder), realpathSync(join(caller.cwd, folder))]
+    mkdirSync(dirname(path), { recursive: true })
+    symlinkSync(target, path)
+    links.push({ path: folder, target })
   }
+  return links
+}
+
+/** Why a folder is not linked. What the commit has is the agent's own, checked out or not; what lies outside stays there. */
+async function linkProblem(
+  folder: string,
+  { tree, top, roots }: { readonly tree: Git; readonly top: string; readonly roots: readonly string[] },
+): Promise<string | undefined> {
+  const source = join(top, folder)
+  if (!existsSync(source)) return `there is no ${source}`
   const target = realpathSync(source)
-  mkdirSync(dirname(path), { recursive: true })
-  symlinkSync(target, path)
-  return [{ path: folder, target }]
+  if (!statSync(target).isDirectory()) return `${source} is no folder`
+  const isInside = roots.some((root) => innerPathProblem(relative(root, target)) === undefined)
+  if (!isInside) return `it leads to ${target}, which is not in the repository's own tree`
+  const listed = await tree.ask(['ls-tree', '-z', '--name-only', 'HEAD', '--', folder])
+  if (listed.exitCode !== 0 || listed.stdout !== '' || isThere(join(tree.cwd, folder)))
+    return 'the commit has something there already'
+  return leadsInside(tree.cwd, folder) ? undefined : 'the way to it leads through a link'
 }
 
 /** Whether the parent of a path in a tree is really in it: a commit can hold links that lead out. */

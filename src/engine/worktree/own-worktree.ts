@@ -4,6 +4,7 @@ import type { WorktreePlan } from '../../effects/worktrees/worktrees.ts'
 import type { AgentEvent } from '../../machines/agent/events.ts'
 import { WorktreeCreated, WorktreeDecided, WorktreeRequested } from '../../machines/agent/events.ts'
 import type { AgentId } from '../../machines/ids.ts'
+import type { WorktreeView } from '../api.ts'
 
 /** The worktree that an agent has, is getting or had last. */
 export const OwnWorktree = z.strictObject({
@@ -45,6 +46,16 @@ export function worktreeCwd(own: OwnWorktree | undefined): string | undefined {
 /** Whether the agent works in it. Also behind its end: what was kept is where its next run goes on. */
 export function isInWorktree(own: OwnWorktree | undefined): boolean {
   return own?.created !== undefined && own.isLeft !== true
+}
+
+/** As others see it; undefined when there is none (any more). */
+export function worktreeView(own: OwnWorktree | undefined): WorktreeView | undefined {
+  if (own?.created === undefined || own.isLeft === true || own.isRemoved === true) return undefined
+  return {
+    path: own.created.path,
+    branch: own.requested.git?.branch,
+    fate: own.decided?.fate === 'kept' ? 'kept' : 'in-use',
+  }
 }
 
 /** The plan that made it; undefined where a hook did. */

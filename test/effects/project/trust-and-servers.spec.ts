@@ -22,6 +22,55 @@ const DANGEROUS = agent(
   ].join('\n'),
 )
 
+describe('what settings say of worktrees', () => {
+  const OWN = { worktree: { keepIgnored: true, uncommitted: 'refuse', symlinkDirectories: ['cache'] } }
+  const THEIRS = {
+    worktree: {
+      keepIgnored: false,
+      uncommitted: 'snapshot',
+      symlinkDirectories: ['src'],
+      sparsePaths: ['docs'],
+    },
+  }
+
+  it('of a project that is not trusted opens nothing and takes nothing back, and that is told', async () => {
+    await using world = createWorld()
+    json(world, 'home/.claude/settings.json', OWN)
+    const file = json(world, 'project/.claude/settings.json', THEIRS)
+    const project = await world.open({})
+    expect(project.worktree).toEqual({ ...OWN.worktree, sparsePaths: ['docs'] })
+    expect(codesOf(project, file)).toEqual(['project-not-trusted'])
+    expect(JSON.stringify(project.diagnostics)).toContain(
+      '`symlinkDirectories`, `keepIgnored: false`, `uncommitted: \\"snapshot\\"` has no force',
+    )
+    const trusted = await world.open({ trust: true })
+    expect(trusted.worktree).toEqual(THEIRS.worktree)
+  })
+
+  it('may keep more than the person asks for', async () => {
+    await using world = createWorld()
+    const file = json(world, 'project/.claude/settings.json', {
+      worktree: { keepIgnored: true, uncommitted: 'refuse' },
+    })
+    const project = await world.open({})
+    expect(project.worktree).toEqual({ keepIgnored: true, uncommitted: 'refuse' })
+    expect(codesOf(project, file)).toEqual([])
+  })
+
+  it.each(['../other', '/etc', 'a/../../b', '.git/hooks', 'sub/.GIT', '.', '', 'a\nb'])(
+    'a path that leads out is refused and told, also of a trusted project: %j',
+    async (path) => {
+      await using world = createWorld()
+      for (const key of ['sparsePaths', 'symlinkDirectories']) {
+        const file = json(world, 'project/.claude/settings.json', { worktree: { [key]: [path] } })
+        const project = await world.open({ trust: true })
+        expect(project.worktree).toEqual({})
+        expect(codesOf(project, file)).toEqual(['settings-field-unreadable'])
+      }
+    },
+  )
+})
+
 describe('MCP servers', () => {
   it('of one name: flag goes before local, local before project, project before user', async () => {
     await using world = createWorld()

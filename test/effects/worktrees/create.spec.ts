@@ -4,6 +4,7 @@ import {
   existsSync,
   lstatSync,
   mkdirSync,
+  readdirSync,
   readFileSync,
   readlinkSync,
   realpathSync,
@@ -275,6 +276,54 @@ describe('what a worktree gets', () => {
     await worktrees.remove(tree)
     expect(existsSync(path.join(root, 'node_modules/x/index.js'))).toBe(true)
     expect(remains(root)).toEqual(NOTHING_REMAINS)
+  })
+
+  it('links that would lead out, or over what the commit has, are refused and told', async () => {
+    const root = repository()
+    const outside = scratch()
+    write(outside, { 'secret/key': 'x' })
+    // What a hostile commit can hold: links in folders that are then not checked out.
+    mkdirSync(path.join(root, 'hostile'))
+    symlinkSync(outside, path.join(root, 'hostile/out'))
+    symlinkSync('../.git/hooks', path.join(root, 'hostile/hooks'))
+    git(root, 'add', '--all')
+    git(root, 'commit', '--quiet', '-m', 'links')
+    symlinkSync(outside, path.join(root, 'node_modules'))
+    write(root, { 'other/x.txt': 'x' })
+    const folders = ['hostile/out', 'hostile/out/secret', 'hostile/hooks', 'node_modules', 'folder', 'run.sh']
+    const bad = ['../x', '/etc', '.git/hooks', 'other/.GIT', '.', 'a\nb']
+    const worktrees = worktreesWith({
+      sparsePaths: ['other'],
+      symlinkDirectories: [...folders, ...bad, 'other'],
+    })
+    const tree = await makeTree(worktrees, root)
+    for (const folder of [...folders, ...bad])
+      expect(tree.notes.join('\n')).toContain(`${folder} was not linked: `)
+    expect(
+      readdirSync(tree.path).filter((name) => !['.git', '.gitignore', 'a.txt', 'run.sh'].includes(name)),
+    ).toEqual(['other'])
+    expect(readlinkSync(path.join(tree.path, 'other'))).toBe(path.join(root, 'other'))
+    expect(existsSync(path.join(path.dirname(tree.path), 'x'))).toBe(false)
+  })
+
+  it('in a tree within a tree the link leads to the folder itself', async () => {
+    const root = repository()
+    write(root, { 'node_modules/x/index.js': '1' })
+    const worktrees = worktreesWith({ symlinkDirectories: ['node_modules'] })
+    const upper = await makeTree(worktrees, root)
+    const lower = await makeTree(worktrees, upper.path, agentId(2))
+    expect(readlinkSync(path.join(lower.path, 'node_modules'))).toBe(path.join(root, 'node_modules'))
+  })
+
+  it('a .worktreeinclude that is a link is not read', async () => {
+    const root = repository()
+    const outside = scratch()
+    write(outside, { list: '*.log\n' })
+    symlinkSync(path.join(outside, 'list'), path.join(root, '.worktreeinclude'))
+    write(root, { 'noise.log': 'x' })
+    const tree = await makeTree(worktreesWith(), root)
+    expect(existsSync(path.join(tree.path, 'noise.log'))).toBe(false)
+    expect(tree.notes.join()).toContain('.worktreeinclude is no plain file')
   })
 
   it('a link that was replaced counts', async () => {

@@ -236,7 +236,7 @@ describe('the decision', () => {
           if (loses) await worktreesWith().remove(tree)
         },
       ),
-      { numRuns: 10 },
+      { numRuns: 6 },
     )
   })
 

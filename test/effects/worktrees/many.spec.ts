@@ -3,17 +3,27 @@ import { execFile } from 'node:child_process'
 import { existsSync, readdirSync } from 'node:fs'
 import path from 'node:path'
 import { promisify } from 'node:util'
-import { expect, it } from 'vitest'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { type CompiledWorker, compileWorker } from '../../crash/support/compile-worker.ts'
 import { NOTHING_REMAINS, remains, repository, worktreesWith } from './world.ts'
 
 const run = promisify(execFile)
-const worker = path.join(import.meta.dirname, 'worker.ts')
+
+let worker: CompiledWorker
+beforeAll(async () => {
+  worker = await compileWorker(path.join(import.meta.dirname, 'worker.ts'))
+})
+afterAll(() => worker.dispose())
 
 const start = (root: string, first: number, count: number) =>
-  run(process.execPath, ['--import', 'tsx', worker, root, String(first), String(count)])
+  run(process.execPath, [worker.path, root, String(first), String(count)])
 
 it('40 agents in 4 processes make worktrees at once: 40 succeed, no orphan branch, no stale lock', {
+<<<<<<< HEAD
   timeout: 240_000,
+=======
+  timeout: 120_000,
+>>>>>>> 0a5ac2b46a510c536cd4bca5461afbcd19df0ade
 }, async () => {
   const root = repository()
   const made = await Promise.all([0, 10, 20, 30].map((first) => start(root, first, 10)))
@@ -29,7 +39,11 @@ it('40 agents in 4 processes make worktrees at once: 40 succeed, no orphan branc
 })
 
 it('processes that are killed while they make them: the sweep leaves nothing', {
+<<<<<<< HEAD
   timeout: 240_000,
+=======
+  timeout: 120_000,
+>>>>>>> 0a5ac2b46a510c536cd4bca5461afbcd19df0ade
 }, async () => {
   const root = repository()
   for (const ms of [500, 900]) {

@@ -58,7 +58,7 @@ export function scratch(): string {
 function makeTemplate(): string {
   const root = realpathSync(mkdtempSync(path.join(tmpdir(), 'troupe-template-')))
   process.once('exit', () => rmSync(root, { recursive: true, force: true }))
-  git(root, 'init', '--quiet', '--initial-branch=main')
+  git(root, 'init', '--quiet', '--template=', '--initial-branch=main')
   write(root, {
     'a.txt': 'one\n',
     'folder/b.txt': 'two\n',

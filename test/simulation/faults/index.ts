@@ -1,6 +1,7 @@
 /** The deliberate faults, at least one for each law. A check that finds nothing when its fault is in is no check. */
 
 import { APPLY_BEFORE_APPEND } from './apply-before-append.ts'
+import { BLIND_DECISION } from './blind-decision.ts'
 import { COUNTED_ANEW } from './counted-anew.ts'
 import { DIRECT_RESULT } from './direct-result.ts'
 import { DISCONNECTED_LOCK } from './disconnected-lock.ts'
@@ -10,6 +11,7 @@ import type { Fault } from './fault.ts'
 import { FORGED_ORIGIN } from './forged-origin.ts'
 import { FORGOTTEN_BASE } from './forgotten-base.ts'
 import { FORGOTTEN_NOTICE } from './forgotten-notice.ts'
+import { FORGOTTEN_REMOVAL } from './forgotten-removal.ts'
 import { FORGOTTEN_START } from './forgotten-start.ts'
 import { HALF_CONVERSATION } from './half-conversation.ts'
 import { LOST_BEGINNING } from './lost-beginning.ts'
@@ -41,6 +43,8 @@ export const FAULTS: readonly Fault[] = [
   UNLIMITED_TURNS,
   END_BEFORE_REST,
   SURVIVORS_STAY,
+  BLIND_DECISION,
+  FORGOTTEN_REMOVAL,
   DISCONNECTED_LOCK,
   WRITTEN_BASE,
   SWALLOWED_LATE,

@@ -9,6 +9,7 @@ import type { Plan } from '../plan.ts'
 import type { SimulatedProcesses } from '../processes.ts'
 import type { ShadowLog } from '../shadow-logs.ts'
 import type { Body, SimulatedTools } from '../tools.ts'
+import type { SimulatedWorktrees } from '../worktrees.ts'
 import type { Life, World } from '../world.ts'
 
 export type Fact = Extract<EngineEvent, { kind: 'fact' }>
@@ -21,6 +22,7 @@ export interface Scene {
   readonly tools: SimulatedTools
   readonly processes: SimulatedProcesses
   readonly model: SimulatedModel
+  readonly worktrees: SimulatedWorktrees
   /** Path of the lock under which a file of a session is written. */
   lockOf(path: string): string
   /** The log that has a spoiled line; undefined before that. */

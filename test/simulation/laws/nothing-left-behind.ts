@@ -1,12 +1,15 @@
 import type { Law } from './law.ts'
 import { descendantsOf, logOfRequest } from './lookups.ts'
+import { watchWorktrees } from './worktrees.ts'
 
 /** Law 9. */
 export const NOTHING_LEFT_BEHIND: Law = {
   number: 9,
   name: 'nothing left behind',
   text: 'After an agent ends, no process, no effect, no request and no timer of it remains.',
-  watch: ({ disk, processes, tools, model, world, live, lockOf, plan }, broken) => {
+  watch: (scene, broken) => {
+    const { disk, processes, tools, model, world, live, lockOf, plan } = scene
+    const trees = watchWorktrees(scene, broken)
     const processesOf = (agentId: string): readonly string[] =>
       processes.all
         .filter(({ isRunning, mark }) => isRunning && mark.startsWith(`${agentId}/`))
@@ -24,6 +27,7 @@ export const NOTHING_LEFT_BEHIND: Law = {
         broken(`${agentId} goes on while ${old.map(({ mark }) => mark).join()} of a dead process runs`)
     }
     return {
+      ...trees,
       onFact: ({ agentId, event }) => {
         if (event.type !== 'agent.ended') return
         // One of the two is telling the end.
@@ -50,12 +54,16 @@ export const NOTHING_LEFT_BEHIND: Law = {
         if (below.length > 0)
           broken(`${agentId} has ended before its descendant ${below.map((log) => log.agentId).join()}`)
       },
-      onBody: ({ life, agentId }) => onTouch(life, agentId),
+      onBody: (body) => {
+        onTouch(body.life, body.agentId)
+        trees.onBody?.(body)
+      },
       onRequest: ({ life, agent }) => {
         const agentId = logOfRequest(disk.logs, agent)?.agentId
         if (agentId !== undefined) onTouch(life, agentId)
       },
       onEnd: () => {
+        trees.onEnd?.()
         const running = processes.all.filter(({ isRunning }) => isRunning)
         if (running.length > 0)
           broken(`the session is over and ${running.map(({ mark }) => mark).join()} still runs`)

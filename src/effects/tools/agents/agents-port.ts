@@ -18,6 +18,10 @@ export interface TaskStatus {
   readonly lastActivities: readonly string[]
   /** Messages that wait for it. */
   readonly pendingMessages: number
+  /** The folder of its own that it works in, or that was kept at its end. */
+  readonly worktreePath?: string
+  /** Absent where a hook has made the folder. */
+  readonly worktreeBranch?: string
   /** Who started it. */
   readonly parentId: string | undefined
 }

@@ -16,6 +16,11 @@ export function taskText(task: TaskStatus): string {
   return [
     taskLine(task),
     `tokens: ${task.tokens}`,
+    ...(task.worktreePath === undefined
+      ? []
+      : [
+          `worktree: ${task.worktreePath}${task.worktreeBranch === undefined ? '' : ` (branch ${task.worktreeBranch})`}`,
+        ]),
     ...(task.pendingMessages > 0 ? [`messages that wait for it: ${task.pendingMessages}`] : []),
     ...task.lastActivities.map((activity) => `- ${inert(activity.slice(0, MAX_ACTIVITY))}`),
   ].join('\n')
