@@ -4,6 +4,7 @@
  */
 import type { Final, SeenCall, SeenLog } from './final.ts'
 import { cutAt } from './final.ts'
+import { hasLostHooks, hookProblems } from './hooks.ts'
 import type { BodyEntry } from './record.ts'
 import type { Scenario } from './scenario.ts'
 import { bodiesIn } from './tools.ts'
@@ -56,6 +57,7 @@ export function problemsOf(
     ...callProblems(scenario, final.logs, aftermaths),
     ...childProblems(final.logs),
     ...bodyProblems(final),
+    ...hookProblems(final),
     ...requestProblems(final, aftermaths),
     ...(baseline === undefined ? [] : baselineProblems(final.logs, baseline)),
     ...(scenario.check?.(final) ?? []),
@@ -205,6 +207,8 @@ function requestProblems({ entries }: Final, crashes: readonly Aftermath[]): rea
  * What a killed one came to is a matter of the moment.
  */
 function baselineProblems(logs: readonly SeenLog[], baseline: Baseline): readonly string[] {
+  // What a hook would have said, and what a child is refused, is told to parents, too.
+  const hasLost = logs.some(hasLostHooks)
   return logs.flatMap((log) => {
     const name = nameOf(log)
     const before = baseline.get(name)
@@ -213,10 +217,12 @@ function baselineProblems(logs: readonly SeenLog[], baseline: Baseline): readonl
     const labels = log.calls.map(({ label }) => label).join()
     const meant = before.calls.map(({ label }) => label).join()
     if (labels !== meant) return [`"${name}" made [${labels}], without a crash [${meant}]`]
-    const isTouched = log.calls.some(
-      ({ outcomes }, i) =>
-        outcomes.includes('interrupted') || outcomes.join() !== before.calls[i]?.outcomes.join(),
-    )
+    const isTouched =
+      hasLost ||
+      log.calls.some(
+        ({ outcomes }, i) =>
+          outcomes.includes('interrupted') || outcomes.join() !== before.calls[i]?.outcomes.join(),
+      )
     return isTouched || log.conversation === before.conversation
       ? []
       : [`"${name}" had another conversation: ${whereTheyPart(log.conversation, before.conversation)}`]
