@@ -17,11 +17,17 @@ export const notedHook = ({ answer, ...hook }: ScenarioHook, life: Life, record:
 
 /** The moment that a hook is told of, by what no other moment of a session has. */
 export function momentOf(input: HookInput): Omit<HookEntry, 'kind' | 'life'> {
-  const { agent_id, tool_use_id, stop_hook_active } = input as Readonly<{ [key: string]: unknown }>
+  const { agent_id, tool_use_id, tool_input, stop_hook_active } = input as Readonly<{
+    [key: string]: unknown
+  }>
   return {
     event: input.hook_event_name,
     agentId: String(agent_id ?? 'root'),
-    about: String(tool_use_id ?? stop_hook_active ?? ''),
+    // A model may use an id twice.
+    about:
+      tool_use_id === undefined
+        ? String(stop_hook_active ?? '')
+        : `${tool_use_id} ${JSON.stringify(tool_input)}`,
   }
 }
 

@@ -9,17 +9,21 @@ import { act, agent, put } from '../scenario.ts'
 /** Writes down what it is told, in one write, in the middle of a hook that takes its time. */
 const note = 'line=$(cat); sleep 0.02; printf "%s\\n" "$line" >> hooks; sleep 0.02'
 
+/** In seconds. Time runs fast for the engine, and not for what it starts. */
+const TIMEOUT = 100_000
+
 /** Its hooks are commands; the last one sends it back once. */
 const guarded: AgentDefinition = {
   agentType: 'guarded',
   whenToUse: 'for guarded work',
   getSystemPrompt: () => 'You are guarded.',
   hooks: [
-    { event: 'SubagentStart', command: note },
-    { event: 'PreToolUse', matcher: 'Act|Put', command: note },
-    { event: 'PostToolUse', matcher: 'Act|Put', command: note },
+    { event: 'SubagentStart', command: note, timeout: TIMEOUT },
+    { event: 'PreToolUse', matcher: 'Act|Put', command: note, timeout: TIMEOUT },
+    { event: 'PostToolUse', matcher: 'Act|Put', command: note, timeout: TIMEOUT },
     {
       event: 'Stop',
+      timeout: TIMEOUT,
       command: `${note}; case "$line" in *'"stop_hook_active":false'*) echo 'look again' >&2; exit 2;; esac`,
     },
   ],
