@@ -12,6 +12,7 @@ export type Entry =
       readonly violations: readonly string[]
     }
   | BodyEntry
+  | HookEntry
   | { readonly kind: 'result'; readonly life: number; readonly status: string; readonly text: string }
 
 export interface BodyEntry {
@@ -22,6 +23,17 @@ export interface BodyEntry {
   readonly id: string
   readonly key: string
   readonly isRepeat: boolean
+}
+
+/** A hook that ran, and for what. */
+export interface HookEntry {
+  readonly kind: 'hook'
+  readonly life: number
+  readonly event: string
+  /** The agent; `root` is the main one. */
+  readonly agentId: string
+  /** Tells the event from others of its kind: a call, how often the agent was sent back. */
+  readonly about: string
 }
 
 export interface Record {

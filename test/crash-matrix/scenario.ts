@@ -2,9 +2,11 @@
  * What a scenario of the crash matrix is: a whole session as data, and what must be true of it at its end, wherever its
  * process died. One file in `scenarios/` per scenario; each capability that comes later adds its own.
  */
+import type { HookInput } from '../../src/definitions/hooks/hook-input.ts'
+import type { AnyHostHook, HookReply } from '../../src/effects/hooks/hook.ts'
 import type { ModelRequest } from '../../src/effects/model/model.ts'
 import type { ScriptedCall, ScriptedParts } from '../../src/effects/model/scripted-reply.ts'
-import type { Engine, EngineEvent, EngineOptions } from '../../src/engine/api.ts'
+import type { ApprovalRequest, Engine, EngineEvent, EngineOptions } from '../../src/engine/api.ts'
 import type { AgentEventOf, Outcome } from '../../src/machines/agent/events.ts'
 import { isToolUse } from '../../src/machines/agent/messages.ts'
 import type { Final } from './final.ts'
@@ -70,8 +72,17 @@ export interface Scenario {
   prepare?(project: string): void
   /** What the host does when something has happened. It is a pure function of the event, and so does it again. */
   onFact?(fact: Fact, engine: Engine): void
+  /** What the host does when a call needs approval: as pure as `onFact`. */
+  onApproval?(request: ApprovalRequest, engine: Engine): void
+  /** Function hooks of the host; that each ran is noted in the record before it answers. */
+  readonly hooks?: readonly ScenarioHook[]
   /** What is wrong at the end, in words, besides what every scenario must hold. */
   check?(final: Final): readonly string[]
+}
+
+/** A function hook whose answer depends on nothing but what it is told. */
+export interface ScenarioHook extends Omit<AnyHostHook, 'run'> {
+  answer?(input: HookInput): HookReply
 }
 
 /** The time that a long call takes, in milliseconds of the engine's clock. */

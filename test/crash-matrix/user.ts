@@ -6,6 +6,7 @@ import type { SessionPaths } from '../../src/journal/paths.ts'
 import { loadLog } from '../../src/journal/read-log.ts'
 import type { Storage } from '../../src/journal/storage.ts'
 import { SessionId } from '../../src/machines/ids.ts'
+import { notedHook } from './hooks.ts'
 import { matrixModel } from './model.ts'
 import type { Record } from './record.ts'
 import type { Scenario } from './scenario.ts'
@@ -19,16 +20,19 @@ export type Ports = Required<Pick<EngineOptions, 'storage' | 'clock' | 'ids' | '
 
 /** An engine for a process that plays the scenario. */
 export function engineFor(scenario: Scenario, life: Life, record: Record, ports: Ports): Engine {
+  const { hooks = [], onFact, onApproval } = scenario
   const engine = createEngine({
     model: matrixModel(scenario, life, record),
     tools: [...matrixTools(life, record), ...(scenario.usesFiles === true ? standardTools() : [])],
     permissions: { mode: 'bypassPermissions' },
+    hooks: hooks.map((hook) => notedHook(hook, life, record)),
     ...scenario.options,
     ...ports,
   })
-  if (scenario.onFact !== undefined) {
+  if (onFact !== undefined || onApproval !== undefined) {
     engine.events$.subscribe((event) => {
       if (event.kind === 'fact') scenario.onFact?.(event, engine)
+      if (event.kind === 'approval') scenario.onApproval?.(event.request, engine)
     })
   }
   return engine

@@ -4,6 +4,7 @@
  */
 import type { Final, SeenCall, SeenLog } from './final.ts'
 import { cutAt } from './final.ts'
+import { hasLostHooks, hookProblems } from './hooks.ts'
 import type { BodyEntry } from './record.ts'
 import type { Scenario } from './scenario.ts'
 import { bodiesIn } from './tools.ts'
@@ -57,6 +58,7 @@ export function problemsOf(
     ...childProblems(final.logs),
     ...deliveryProblems(final.logs),
     ...bodyProblems(final),
+    ...hookProblems(final),
     ...requestProblems(final, aftermaths),
     ...(baseline === undefined ? [] : baselineProblems(scenario, final.logs, baseline)),
     ...(scenario.check?.(final) ?? []),
@@ -237,6 +239,8 @@ function baselineProblems(
   logs: readonly SeenLog[],
   baseline: Baseline,
 ): readonly string[] {
+  // What a hook would have said, and what a child is refused, is told to parents, too.
+  const hasLost = logs.some(hasLostHooks)
   return logs.flatMap((log) => {
     const name = nameOf(log)
     const before = baseline.get(name)
@@ -246,10 +250,12 @@ function baselineProblems(
     const meant = before.calls.map(({ label }) => label).join()
     if (labels !== meant) return [`"${name}" made [${labels}], without a crash [${meant}]`]
     if (isInBackground === true) return []
-    const isTouched = log.calls.some(
-      ({ outcomes }, i) =>
-        outcomes.includes('interrupted') || outcomes.join() !== before.calls[i]?.outcomes.join(),
-    )
+    const isTouched =
+      hasLost ||
+      log.calls.some(
+        ({ outcomes }, i) =>
+          outcomes.includes('interrupted') || outcomes.join() !== before.calls[i]?.outcomes.join(),
+      )
     return isTouched || log.conversation === before.conversation
       ? []
       : [`"${name}" had another conversation: ${whereTheyPart(log.conversation, before.conversation)}`]

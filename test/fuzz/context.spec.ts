@@ -10,7 +10,7 @@ import {
   renderMemoryPrompt,
 } from '../../src/definitions/context/agent-memory.ts'
 import { importsIn } from '../../src/definitions/context/claude-md-imports.ts'
-import { ENVELOPE_NAMES, inert } from '../../src/definitions/context/envelope.ts'
+import { inert } from '../../src/definitions/context/envelope.ts'
 import { renderGitStatus } from '../../src/definitions/context/git-status.ts'
 import { maskCode } from '../../src/definitions/context/markdown-code.ts'
 import { parseSkill } from '../../src/definitions/context/parse-skill.ts'
@@ -20,60 +20,9 @@ import type { Skill, SkillOrigin } from '../../src/definitions/context/skill.ts'
 import { byteLength, cutText, startOfText } from '../../src/definitions/context/text.ts'
 import { renderContext } from '../../src/definitions/context/user-context.ts'
 import { CLAUDE_MD_LIMITS, readClaudeMd } from '../../src/effects/context/read-claude-md.ts'
+import { forging, tagsIn } from './support/envelopes.ts'
 import { expectLinear, fuzz, sizeOf } from './support/fuzz.ts'
 import { hostileText, mutatedText } from './support/mutations.ts'
-
-/** Texts that try to end their envelope or to begin one, in whole or in parts. */
-const forging: fc.Arbitrary<string> = fc
-  .array(
-    fc.oneof(
-      fc.constantFrom(
-        '<',
-        '</',
-        '< /',
-        '>',
-        '/',
-        '-',
-        '_',
-        '\u2011',
-        '\u200b',
-        '\u00ad',
-        ' ',
-        '\n',
-        '$ARGUMENTS',
-      ),
-      fc.constantFrom(
-        'system',
-        'reminder',
-        'System',
-        'CLAUDE',
-        'md',
-        'git',
-        'status',
-        'loaded',
-        'skill',
-        '&lt;',
-      ),
-      fc.constantFrom(
-        ...ENVELOPE_NAMES.flatMap((name) => [`</${name}>`, `<${name}>`, `</${name.toUpperCase()}`]),
-      ),
-      hostileText,
-    ),
-    { maxLength: 12 },
-  )
-  .map((parts) => parts.join(''))
-
-/** The tags of envelopes in a text, as a reader that forgives everything sees them. */
-function tagsIn(text: string): readonly string[] {
-  const bare = text
-    .replace(/[\p{C}\s]/gu, '')
-    .replace(/[_\p{Pd}]/gu, '-')
-    .replace(/\\/g, '/')
-    .toLowerCase()
-  return [...bare.matchAll(new RegExp(`<(/*)(${ENVELOPE_NAMES.join('|')})`, 'g'))].map(
-    ([, slash, name]) => (slash === '' ? '' : '/') + (name ?? ''),
-  )
-}
 
 const skillOf = (body: string, description = ''): Skill => ({
   name: 'a',

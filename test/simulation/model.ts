@@ -46,6 +46,8 @@ export function createSimulatedModel(world: World, plan: Plan): SimulatedModel {
     if (request.toolChoice !== undefined) return judge(world, plan, life, request, signal, subscriber)
     const { agent, turn } = whereIn(request)
     const planned = agentNamed(plan, agent)?.turns[turn] ?? LAST_TURN
+    // Who is sent back to work must be seen to have said its last word before.
+    const said = plan.hooks === true ? { ...planned, text: 'plain' as const } : planned
     const key = `${agent}.${turn}`
     const attempt = attempts.get(key) ?? 0
     attempts.set(key, attempt + 1)
@@ -63,7 +65,7 @@ export function createSimulatedModel(world: World, plan: Plan): SimulatedModel {
       cancel = world.later(`${what} of ${key}`, life, run)
     }
     if (fault !== undefined) fail(fault, request, later, subscriber)
-    else answer(planned, replyTo(planned, agent, turn, request), later, subscriber)
+    else answer(planned, replyTo(said, agent, turn, request), later, subscriber)
     return close
   }
 

@@ -5,6 +5,7 @@
  */
 import type { PermissionMode } from '../../src/definitions/permission-mode.ts'
 import type { Durability } from '../../src/journal/storage.ts'
+import { chanceFrom } from './chance.ts'
 
 /** What the body of a tool does. `deaf` does not hear the abort; `odd` gives what no transcript expects. */
 export type BodyKind = 'fine' | 'error' | 'throws' | 'deaf' | 'odd' | 'long'
@@ -111,7 +112,15 @@ export interface Plan {
   /** Made when all prompts are answered. */
   readonly branch?: BranchPlan
   readonly damage?: DamagePlan
+  /** Calls wait for the word of the user, who says it in the end, once as meant and once otherwise. */
+  readonly asks?: boolean
+  /** The host has hooks. */
+  readonly hooks?: boolean
 }
+
+/** What the user says to a question, whenever and however often it is asked. */
+export const wordOn = ({ seed }: Plan, approvalId: string): 'allow' | 'deny' =>
+  chanceFrom(seed, approvalId).happens(0.7) ? 'allow' : 'deny'
 
 /** Name of the agent that a branch's prompt is asked. */
 export const BRANCH_AGENT = 'b0'

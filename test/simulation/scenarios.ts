@@ -33,6 +33,9 @@ interface Weather {
   readonly worktrees?: number
   /** The mode of all sessions. Default: as {@link looseModes} says. */
   readonly mode?: Plan['mode']
+  /** Calls wait for approval; hooks are there. Default: not. */
+  readonly asks?: boolean
+  readonly hooks?: boolean
 }
 
 const NO_STOPS = { crash: 0, close: 0, intrude: 0, 'prompt-again': 0, kill: 0, 'crash-in-write': 0 }
@@ -140,6 +143,33 @@ export const SCENARIOS: Readonly<Record<string, Weather>> = {
     snapshots: 0.3,
     worktrees: 0.9,
   },
+  /** Calls wait for the word of the user. */
+  approvals: {
+    modelFaults: 0.05,
+    brokenCalls: 0.03,
+    oddBodies: 0.1,
+    stops: { ...NO_STOPS, crash: 3, 'crash-in-write': 3, kill: 2, close: 1 },
+    mostStops: 5,
+    diskFaults: 0,
+    delegation: 0.4,
+    looseModes: 1,
+    snapshots: 0.3,
+    mode: 'default',
+    asks: true,
+  },
+  /** Hooks see beginnings, ends and calls, and have their say. */
+  hooks: {
+    modelFaults: 0.05,
+    brokenCalls: 0.03,
+    oddBodies: 0.1,
+    stops: { ...NO_STOPS, crash: 3, 'crash-in-write': 3, kill: 3, close: 1 },
+    mostStops: 5,
+    diskFaults: 0,
+    delegation: 0.5,
+    looseModes: 1,
+    snapshots: 0.3,
+    hooks: true,
+  },
   wild: {
     modelFaults: 0.3,
     brokenCalls: 0.15,
@@ -181,6 +211,8 @@ export function planFor(seed: number, scenario?: string): Plan {
     prompts: manyOf(chance, 2, () => promptPlan(chance, weather), 1),
     stops: manyOf(chance, weather.mostStops, () => stop(chance, weather)),
     ...beyondOneSession(chance, weather),
+    ...(weather.asks === true && { asks: true }),
+    ...(weather.hooks === true && { hooks: true }),
   }
 }
 

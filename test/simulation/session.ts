@@ -5,7 +5,7 @@
 
 import type { Ids } from '../../src/effects/ids.ts'
 import type { Agent } from '../../src/engine/agent.ts'
-import type { Engine, EngineEvent, Run } from '../../src/engine/api.ts'
+import type { ApprovalAnswer, Engine, EngineEvent, Run } from '../../src/engine/api.ts'
 import { createEngine } from '../../src/engine/create-engine.ts'
 import { codeOf } from '../../src/engine/errors.ts'
 import { sessionPaths } from '../../src/journal/paths.ts'
@@ -14,13 +14,14 @@ import { isActive, type RunSnapshot } from '../../src/machines/agent/fold.ts'
 import type { AgentId, SessionId } from '../../src/machines/ids.ts'
 import { DEFINITIONS, RETRIES } from './definitions.ts'
 import { createDisk } from './disk.ts'
+import { createSimulatedHooks } from './hooks.ts'
 import { LAWS } from './laws/index.ts'
 import type { Law, Monitor, Scene } from './laws/law.ts'
 import { isOpened, isOutOfReach } from './laws/lookups.ts'
 import { PROGRESS } from './laws/progress.ts'
 import { createSimulatedModel, promptFor } from './model.ts'
 import type { BranchPlan, Plan, Stop } from './plan.ts'
-import { BRANCH_AGENT } from './plan.ts'
+import { BRANCH_AGENT, wordOn } from './plan.ts'
 import { observe } from './probes.ts'
 import { createSimulatedProcesses } from './processes.ts'
 import { eventsOf, type ShadowLog } from './shadow-logs.ts'
@@ -52,6 +53,10 @@ export interface SessionOutcome {
   readonly worktrees: { readonly made: number; readonly kept: number }
   /** Judgements of the classifier: on calls and on the work of children. */
   readonly verdicts: number
+  /** Answers of the user to calls that waited for them. */
+  readonly answers: number
+  /** Hooks that ran. */
+  readonly hooks: number
   readonly story: readonly string[]
 }
 
@@ -129,6 +134,7 @@ function createSession(plan: Plan, options: SessionOptions) {
     world,
     disk,
     tools: createSimulatedTools(world),
+    hooks: createSimulatedHooks(world, plan.hooks === true ? plan.seed : undefined),
     processes: createSimulatedProcesses(world),
     model: createSimulatedModel(world, plan),
     worktrees: createSimulatedWorktrees(world, () => scene.tools.bodies),
@@ -138,7 +144,7 @@ function createSession(plan: Plan, options: SessionOptions) {
     },
     live: (agentId) => process?.agents.get(agentId),
   }
-  const { tools, processes, model, worktrees } = scene
+  const { tools, hooks, processes, model, worktrees } = scene
 
   const breaks = (law: Pick<Law, 'number' | 'name' | 'holdsOverDamage'>, what: string): void => {
     if (damaged !== undefined && law.holdsOverDamage !== true) return
@@ -192,6 +198,22 @@ function createSession(plan: Plan, options: SessionOptions) {
     }
   }
 
+  /** The user's word, in its time: a pure function of the question. The first one counts. */
+  const decide = (life: Life, engine: Engine, id: string): void => {
+    const decision = wordOn(plan, id)
+    const say = (answer: ApprovalAnswer['decision']): void => {
+      try {
+        engine.answer(id, { decision: answer }, 'the user')
+      } catch (error) {
+        if (codeOf(error, '') !== 'no-such-approval') throw error
+      }
+    }
+    world.later(`answer ${id}`, life, () => {
+      say(decision)
+      say(decision === 'allow' ? 'deny' : 'allow')
+    })
+  }
+
   const engineFor = (life: Life): Engine => {
     const engine = createEngine({
       model: model.modelFor(life, (seen) => tell((each) => each.onRequest?.(seen))),
@@ -204,13 +226,17 @@ function createSession(plan: Plan, options: SessionOptions) {
       home: HOME,
       cwd: CWD,
       definitions: DEFINITIONS,
-      permissions: { mode: plan.mode, deny: plan.deny },
+      permissions: { mode: plan.mode, deny: plan.deny, wait: plan.asks === true },
+      hooks: hooks.hooksFor(life),
       limits: plan.limits,
       retries: RETRIES,
       systemPrompt: 'You are the root.',
       snapshotEvery: plan.snapshotEvery ?? Number.POSITIVE_INFINITY,
     })
-    engine.events$.subscribe((event) => onEvent(life, event))
+    engine.events$.subscribe((event) => {
+      onEvent(life, event)
+      if (event.kind === 'approval' && life.isAlive) decide(life, engine, event.request.approvalId)
+    })
     return engine
   }
 
@@ -484,6 +510,8 @@ function createSession(plan: Plan, options: SessionOptions) {
         (sum, log) => sum + eventsOf(log, 'call.classified').length + eventsOf(log, 'review.ended').length,
         0,
       ),
+      answers: disk.logs.all.reduce((sum, log) => sum + eventsOf(log, 'approval.answered').length, 0),
+      hooks: hooks.calls.length,
       events: disk.logs.all.reduce((sum, { events }) => sum + events.length, 0),
       story: world.story,
     }

@@ -27,14 +27,15 @@ export function* smallerPlans(plan: Plan): Generator<Plan> {
   for (const stops of without(plan.stops)) yield { ...plan, stops }
   for (const diskFaults of without(plan.diskFaults)) yield { ...plan, diskFaults }
   for (const prompts of without(plan.prompts)) if (prompts.length > 0) yield { ...plan, prompts }
-  const { branch, damage, snapshotEvery, snapshotRuins, ...bare } = plan
+  const { branch, damage, snapshotEvery, snapshotRuins, hooks, ...bare } = plan
   const extras = {
+    ...(hooks !== undefined && { hooks }),
     ...(branch !== undefined && { branch }),
     ...(damage !== undefined && { damage }),
     ...(snapshotEvery !== undefined && { snapshotEvery }),
     ...(snapshotRuins !== undefined && { snapshotRuins }),
   }
-  for (const key of ['branch', 'damage', 'snapshotEvery', 'snapshotRuins'] as const) {
+  for (const key of ['branch', 'damage', 'snapshotEvery', 'snapshotRuins', 'hooks'] as const) {
     const { [key]: gone, ...left } = extras
     if (gone !== undefined) yield { ...bare, ...left }
   }

@@ -5,6 +5,7 @@ import type { Agent } from '../agent.ts'
 import type { EngineCore } from '../core.ts'
 import type { Effect } from '../effect-logic.ts'
 import { reportSchemaOf } from '../render.ts'
+import { withoutSaid } from './without-said.ts'
 
 export function checkReport(_core: EngineCore): Effect<EffectInput> {
   return async ({ agent }) => {
@@ -12,10 +13,10 @@ export function checkReport(_core: EngineCore): Effect<EffectInput> {
     const problem = problemOf(agent, context?.report === undefined)
     if (problem === undefined) return [{ type: 'report.accepted' }]
     if (context === undefined || context.corrections === 0) return [{ type: 'report.accepted', problem }]
-    return [
+    return withoutSaid(agent, [
       { type: 'message.added', about: 'report', content: problem, origin: { from: 'engine' } },
       { type: 'report.rejected', problem },
-    ]
+    ])
   }
 }
 

@@ -22,6 +22,8 @@ export function drain(core: EngineCore): Effect<EffectInput> {
     const context = agent.run?.snapshot.context
     if (context === undefined) return []
     const unanswered = await Promise.all(context.calls.map((call) => closeCall(core, agent, call)))
+    // Behind a crash nobody else asks for what was still running then.
+    await core.hooks.close(agent)
     // Stop hooks look at each end once: who was killed while they did has seen them.
     const stop = stopMoment(agent)
     const wereAsked = agent.digest.hooks.has(`${stop.event} ${stop.which}`)

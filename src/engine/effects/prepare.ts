@@ -11,6 +11,7 @@ import { reportSchemaOf, reportSchemaProblems } from '../render.ts'
 import { enterWorktree, wantsWorktree } from '../worktree/enter-worktree.ts'
 import { isInWorktree } from '../worktree/own-worktree.ts'
 import { isReviewed } from './review.ts'
+import { withoutSaid } from './without-said.ts'
 
 export function prepare(core: EngineCore): Effect<EffectInput> {
   return async (context) => {
@@ -30,7 +31,7 @@ export function prepare(core: EngineCore): Effect<EffectInput> {
     const corrections = core.limits.reportNudges
     // The root speaks to a person, who asks again if need be.
     const looksAtReport = hasSchema || (agent.parent !== undefined && corrections > 0)
-    return [
+    return withoutSaid(agent, [
       ...(await introduce(core, agent)),
       ...beginning.events,
       {
@@ -40,7 +41,7 @@ export function prepare(core: EngineCore): Effect<EffectInput> {
         ...(looksAtReport && { report: { hasSchema, corrections } }),
         ...(isReviewed(core, agent) && { review: true as const }),
       },
-    ]
+    ])
   }
 }
 

@@ -63,7 +63,9 @@ export function runCall(core: EngineCore): Effect<CallInput> {
     await agent.equip(() => signal)
     const call: Call = { agent, callId, block, signal, started }
     try {
-      return [reminded(agent, masked(core, await resultOf(core, call)))]
+      const ended = await resultOf(core, call)
+      await core.hooks.close(agent, callId)
+      return [reminded(agent, masked(core, ended))]
     } catch (error) {
       // Nothing of it is the tool's: the engine suspends, the log is gone, or the call was aborted.
       if (error instanceof Suspended || EngineError.is(error) || signal.aborted) throw error

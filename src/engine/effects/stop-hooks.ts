@@ -8,6 +8,7 @@ import type { Effect } from '../effect-logic.ts'
 import type { HookMoment } from '../hooks/engine-hooks.ts'
 import { hookMessages } from '../hooks/engine-hooks.ts'
 import { lastSteps } from './review.ts'
+import { withoutSaid } from './without-said.ts'
 
 export function stopHooks(core: EngineCore): Effect<EffectInput> {
   return async (effect) => {
@@ -27,7 +28,7 @@ export function stopHooks(core: EngineCore): Effect<EffectInput> {
       core.diagnose('stop-blocks-reached', `agent ${agent.id}: ${continuation.notice}`)
       return last()
     }
-    return [
+    return withoutSaid(agent, [
       ...hookMessages(decision.reasons),
       {
         type: 'message.added',
@@ -36,7 +37,7 @@ export function stopHooks(core: EngineCore): Effect<EffectInput> {
         origin: { from: 'engine' },
       },
       { type: 'stop.blocked', ...(agent.parent !== undefined && { keepsReport: true as const }) },
-    ]
+    ])
   }
 }
 

@@ -18,10 +18,11 @@ import { checkHooks, hooksForAgent } from '../../definitions/hooks/scoped-hook.t
 import { createHooks, type Hooks, lostOutcome } from '../../effects/hooks/create-hooks.ts'
 import type { AnyHostHook } from '../../effects/hooks/hook.ts'
 import type { AgentEventOf, EventDraft } from '../../machines/agent/events.ts'
-import type { AgentId } from '../../machines/ids.ts'
+import type { AgentId, CallId } from '../../machines/ids.ts'
 import type { Agent } from '../agent.ts'
 import type { EngineCore } from '../core.ts'
 import { Suspended } from '../effects/suspended.ts'
+import type { RecordedHook } from '../log-digest.ts'
 
 /** What every hook is told anyway. */
 type Common = 'session_id' | 'transcript_path' | 'cwd' | 'permission_mode' | 'agent_id' | 'agent_type'
@@ -47,6 +48,8 @@ export class EngineHooks {
   readonly #hooks: Hooks
   /** Of the definitions of live agents. */
   readonly #ofAgents = new Map<AgentId, readonly ScopedHook[]>()
+  /** Marks of hooks whose end this process writes down itself. */
+  readonly #running = new Set<string>()
 
   constructor(core: EngineCore, options: EngineHooksOptions) {
     this.#core = core
@@ -97,10 +100,7 @@ export class EngineHooks {
       if (!this.#hooks.has(input, agent.id)) return undefined
       return this.#tell(combine(moment.event, await this.#run(agent, key, input, signal())))
     }
-    for (const hook of recorded) {
-      if (hook.outcome !== undefined) continue
-      await take(agent, { type: 'hook.ended', hook: hook.hook, durationMs: 0, outcome: lost() })
-    }
+    await this.#closeLost(agent, recorded)
     const contributions = agent.digest.hooks.get(key) ?? []
     return combine(
       moment.event,
@@ -111,6 +111,19 @@ export class EngineHooks {
         outcome: (outcome ?? lost()) as HookOutcome,
       })),
     )
+  }
+
+  /** Gives an end to the hooks, of a call or of the whole run, that a crash has taken it from and nobody waits for. */
+  async close(agent: Agent, callId?: CallId): Promise<void> {
+    for (const [moment, recorded] of agent.digest.hooks)
+      if (callId === undefined || moment.endsWith(` ${callId}`)) await this.#closeLost(agent, recorded)
+  }
+
+  async #closeLost(agent: Agent, recorded: readonly RecordedHook[]): Promise<void> {
+    for (const { hook, outcome } of recorded) {
+      if (outcome !== undefined || this.#running.has(`${agent.id}/${hook}`)) continue
+      await take(agent, { type: 'hook.ended', hook, durationMs: 0, outcome: lost() })
+    }
   }
 
   /** Runs the hooks of the end of a session: its logs take nothing any more. */
@@ -142,8 +155,9 @@ export class EngineHooks {
       signal,
       cwd: agent.cwd,
       mark: `${agent.id}/${name}`,
-      onStarted: ({ mark, place, event, label, command }) =>
-        take(agent, {
+      onStarted: ({ mark, place, event, label, command }) => {
+        this.#running.add(mark)
+        return take(agent, {
           type: 'hook.started',
           hook: nameOf(mark),
           moment,
@@ -151,7 +165,8 @@ export class EngineHooks {
           place,
           label,
           ...(command !== undefined && { command }),
-        }),
+        })
+      },
       onProcess: ({ mark }, { pid, startTime }) => {
         agent
           .post({
@@ -163,13 +178,15 @@ export class EngineHooks {
           // The log is gone: its agent has been halted with a better error. The mark finds the process all the same.
           .catch(() => {})
       },
-      onEnded: ({ mark, durationMs, outcome }) =>
-        take(agent, {
+      onEnded: async ({ mark, durationMs, outcome }) => {
+        this.#running.delete(mark)
+        await take(agent, {
           type: 'hook.ended',
           hook: nameOf(mark),
           durationMs: Math.round(durationMs),
           outcome: logged(mask.plain(outcome)),
-        }),
+        })
+      },
     })
     return runs.map((run) => ({ ...run, outcome: mask.plain(run.outcome) }))
   }

@@ -19,11 +19,7 @@ const start = (root: string, first: number, count: number) =>
   run(process.execPath, [worker.path, root, String(first), String(count)])
 
 it('40 agents in 4 processes make worktrees at once: 40 succeed, no orphan branch, no stale lock', {
-<<<<<<< HEAD
   timeout: 240_000,
-=======
-  timeout: 120_000,
->>>>>>> 0a5ac2b46a510c536cd4bca5461afbcd19df0ade
 }, async () => {
   const root = repository()
   const made = await Promise.all([0, 10, 20, 30].map((first) => start(root, first, 10)))
@@ -39,11 +35,7 @@ it('40 agents in 4 processes make worktrees at once: 40 succeed, no orphan branc
 })
 
 it('processes that are killed while they make them: the sweep leaves nothing', {
-<<<<<<< HEAD
   timeout: 240_000,
-=======
-  timeout: 120_000,
->>>>>>> 0a5ac2b46a510c536cd4bca5461afbcd19df0ade
 }, async () => {
   const root = repository()
   for (const ms of [500, 900]) {

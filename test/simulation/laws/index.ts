@@ -1,6 +1,7 @@
 /** The laws that every simulated session is held to. */
 import { BOUNDED } from './bounded.ts'
 import { ENDS_ARE_FINAL } from './ends-are-final.ts'
+import { HOOKS } from './hooks.ts'
 import type { Law } from './law.ts'
 import { LOG_FIRST } from './log-first.ts'
 import { NEVER_WIDER } from './never-wider.ts'
@@ -23,6 +24,7 @@ export const LAWS: readonly Law[] = [
   VALID_CONVERSATION,
   NEVER_WIDER,
   TOLD_ONCE,
+  HOOKS,
   BOUNDED,
   NOTHING_LEFT_BEHIND,
   ONE_WRITER,

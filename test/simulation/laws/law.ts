@@ -4,6 +4,7 @@ import type { EngineEvent } from '../../../src/engine/api.ts'
 import type { AgentEvent, EventDraft, Recorded } from '../../../src/machines/agent/events.ts'
 import type { AgentState } from '../../../src/machines/agent/fold.ts'
 import type { Disk } from '../disk.ts'
+import type { SimulatedHooks } from '../hooks.ts'
 import type { SeenRequest, SimulatedModel } from '../model.ts'
 import type { Plan } from '../plan.ts'
 import type { SimulatedProcesses } from '../processes.ts'
@@ -20,6 +21,7 @@ export interface Scene {
   readonly world: World
   readonly disk: Disk
   readonly tools: SimulatedTools
+  readonly hooks: SimulatedHooks
   readonly processes: SimulatedProcesses
   readonly model: SimulatedModel
   readonly worktrees: SimulatedWorktrees

@@ -14,11 +14,14 @@ export const NEVER_WIDER: Law = {
   name: 'never wider',
   text: 'What a child may do is its own rules and the ceiling of every ancestor. Delegating gains no capability.',
   watch: ({ disk, plan }, broken) => {
-    /** Whether a classifier has allowed the call, where one is asked. */
+    /** Whether a classifier or the user has allowed the call, where one is asked. */
     const wasAllowed = (log: ShadowLog | undefined, call: string): boolean =>
-      plan.mode === 'auto' &&
-      eventsOf(log, 'call.classified').some(
-        ({ callId, verdict }) => callId === call && verdict.kind === 'allow',
+      (plan.mode === 'auto' &&
+        eventsOf(log, 'call.classified').some(
+          ({ callId, verdict }) => callId === call && verdict.kind === 'allow',
+        )) ||
+      eventsOf(log, 'approval.answered').some(
+        ({ callId, decision, by }) => callId === call && decision === 'allow' && by === 'the user',
       )
     const allowedBy = (log: ShadowLog, tool: string, callId: string): boolean => {
       const birth = log.state.birth

@@ -30,9 +30,9 @@ export const NOTHING_LEFT_BEHIND: Law = {
       ...trees,
       onFact: ({ agentId, event }) => {
         if (event.type !== 'agent.ended') return
-        // One of the two is telling the end.
+        // One of them is telling the end.
         const scope = (live(agentId)?.scope.running ?? []).filter(
-          (label) => label !== 'drain' && label !== 'review',
+          (label) => !['drain', 'stopHooks', 'review'].includes(label),
         )
         if (scope.length > 0) broken(`${agentId} has ended and ${scope.join()} still runs`)
         const running = processesOf(agentId)

@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
+import { wordOn } from '../plan.ts'
 import { eventsOf } from '../shadow-logs.ts'
 import type { Body } from '../tools.ts'
 import type { Law } from './law.ts'
@@ -28,6 +29,15 @@ export const ONCE: Law = {
         if (event.type === 'call.classified') {
           const judged = eventsOf(log, 'call.classified').filter(({ callId }) => callId === event.callId)
           if (judged.length > 1) broken(`call ${event.callId} of ${log.agentId} is judged again`)
+        }
+        if (event.type === 'approval.requested' || event.type === 'approval.answered') {
+          const same = eventsOf(log, event.type).filter(({ callId }) => callId === event.callId)
+          if (same.length > 1) broken(`call ${event.callId} of ${log.agentId} has ${event.type} twice`)
+          if (
+            event.type === 'approval.answered' &&
+            event.decision !== wordOn(plan, `${log.agentId}:${event.callId}`)
+          )
+            broken(`call ${event.callId} of ${log.agentId} has another answer than the user's first`)
         }
         if (event.type !== 'call.ended' || event.outcome !== 'ok' || event.delivered !== undefined) return
         const bodies = tools.bodies.filter(
