@@ -20,6 +20,8 @@ export interface Limits {
   readonly autoBackgroundMs: number
   /** Bytes of the output file of an agent in the background. */
   readonly outputFileBytes: number
+  /** Milliseconds for which an agent that has ended is still shown, from the moment at which its end was told. */
+  readonly taskRetentionMs: number
   /** Messages that wait for one agent; one more is refused. */
   readonly messages: number
   /** Tokens of all kinds that a run of the root and everybody below it may use. Absent: not limited. */
@@ -48,6 +50,7 @@ export const DEFAULT_LIMITS: Limits = {
   reportNudges: 1,
   autoBackgroundMs: 120_000,
   outputFileBytes: 5 * 1024 * 1024,
+  taskRetentionMs: 5 * 60_000,
   messages: 100,
   contextMargin: 13_000,
   stopBlocks: 5,

@@ -333,6 +333,7 @@ export class Agent implements MailboxOwner {
   /** Notes what it does now. */
   noteActivity(activity: string): void {
     this.#activities = [...this.#activities.slice(-4), activity]
+    this.#core.noteChange(this)
   }
 
   /** A name for the hooks of one moment, unique in its log. */

@@ -268,7 +268,7 @@ export interface Run extends AsyncIterable<Extract<EngineEvent, { kind: 'fact' }
   readonly state$: Observable<Phase>
 }
 
-/** A live agent, as a view. */
+/** An agent, as a view. */
 export interface AgentView {
   readonly sessionId: SessionId
   readonly agentId: AgentId
@@ -359,6 +359,11 @@ export interface Engine extends AsyncDisposable {
   /** Ends an agent's run and those of its descendants. Resolves when it has ended; at once when it already had. */
   kill(agentId: string, reason?: string): Promise<void>
   /**
+   * Ends all runs of all open sessions, those in the background and those that are about to start included. Nobody is
+   * woken by the ends: they are told with the next prompt. Resolves when nothing runs.
+   */
+  killAll(reason?: string): Promise<void>
+  /**
    * Ends the run of a session's root and the agents that it waits for; its agents in the background go on. Resolves
    * when it has ended.
    */
@@ -391,6 +396,11 @@ export interface Engine extends AsyncDisposable {
   answerQuestion(questionId: string, answer: QuestionAnswer, by?: string): void
   /** Live agents of all open sessions. */
   readonly agents: readonly AgentView[]
+  /**
+   * The same and, for `limits.taskRetentionMs` after their ends were told, children that have ended: now, and each time
+   * something of it changes. One list for all changes of one moment; shared by all who subscribe.
+   */
+  readonly tasks$: Observable<readonly AgentView[]>
   readonly events$: Observable<EngineEvent>
   /** Suspends every run (they can be resumed), waits until nothing of them is left, lets go of all logs. */
   close(): Promise<void>

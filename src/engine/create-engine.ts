@@ -36,7 +36,7 @@ import type { Tool } from '../effects/tools/tool.ts'
 import { createToolTable, standardTools } from '../effects/tools/tool-table.ts'
 import { commonDirOf } from '../effects/worktrees/repository.ts'
 import { createFileStorage } from '../journal/file-storage.ts'
-import type { AgentEventOf } from '../machines/agent/events.ts'
+import type { AgentEvent, AgentEventOf } from '../machines/agent/events.ts'
 import { agentMachine } from '../machines/agent/machine.ts'
 import type { PromptContent } from '../machines/agent/messages.ts'
 import type { AgentId } from '../machines/ids.ts'
@@ -82,6 +82,7 @@ import { hostBirth, rootBirth } from './root.ts'
 import type { RunMachine } from './run-actor.ts'
 import { createRun } from './run-handle.ts'
 import type { Session } from './session.ts'
+import { TaskViews } from './task-views.ts'
 import { viewOf } from './view.ts'
 import { WaitingAnswers } from './waiting-answers.ts'
 import { lazyWorktrees } from './worktree/lazy-worktrees.ts'
@@ -130,10 +131,18 @@ class LocalEngine implements Engine {
   readonly #sessions = new Map<SessionId, Promise<Session>>()
   /** What could not be honoured in the options: told with the first run, when somebody can listen. */
   #untold: readonly Diagnostic[]
+  /** Runs that are about to start. */
+  readonly #starting = new Set<Promise<unknown>>()
+  readonly #views: TaskViews
   #isClosed = false
 
   constructor(options: EngineOptions) {
-    this.#core = createCore(options, (event) => this.#events.next(event))
+    const emit = (event: EngineEvent): void => {
+      if (event.kind === 'fact') this.#noteFact(event.agentId, event.event)
+      this.#events.next(event)
+    }
+    this.#core = createCore(options, emit, (agent) => this.#views.note(agent))
+    this.#views = new TaskViews(this.#core.clock, this.#core.limits.taskRetentionMs)
     this.#untold = shortcomingsOf(options)
   }
 
@@ -159,6 +168,10 @@ class LocalEngine implements Engine {
 
   get agents(): readonly AgentView[] {
     return [...this.#core.agents.values()].filter((agent) => agent.isBorn).map(viewOf)
+  }
+
+  get tasks$() {
+    return this.#views.tasks$
   }
 
   run(prompt: PromptContent, options: RunOptions = {}): Run {
@@ -214,6 +227,17 @@ class LocalEngine implements Engine {
     await this.#core.agents.get(id)?.kill('user', reason)
   }
 
+  async killAll(reason?: string): Promise<void> {
+    // What has been asked for before is ended, too.
+    await Promise.allSettled(this.#starting)
+    const sessions = await Promise.allSettled(this.#sessions.values())
+    await Promise.all(
+      sessions.map((opened) =>
+        opened.status === 'fulfilled' ? opened.value.killAll('user', reason) : undefined,
+      ),
+    )
+  }
+
   async interrupt(sessionId: string, reason?: string): Promise<void> {
     const session = await this.#sessions.get(parseSessionId(sessionId))
     await session?.root.kill('user', reason, 'background')
@@ -244,6 +268,7 @@ class LocalEngine implements Engine {
       ),
     )
     await this.#core.storage.close()
+    this.#views.close()
     this.#events.complete()
   }
 
@@ -255,6 +280,9 @@ class LocalEngine implements Engine {
     const id =
       options.sessionId === undefined ? newSessionId(this.#core.ids) : parseSessionId(options.sessionId)
     const started = this.#start(id, start)
+    this.#starting.add(started)
+    const noted = () => this.#starting.delete(started)
+    started.then(noted, noted)
     const end = started.then((agent) => {
       const { signal } = options
       const kill = () => void agent.kill('user', 'its signal was aborted').catch(() => {})
@@ -300,8 +328,18 @@ class LocalEngine implements Engine {
     const opening = openSession(this.#core, id, options)
     this.#sessions.set(id, opening)
     // A session that could not be opened may be tried again.
-    opening.catch(() => this.#sessions.delete(id))
+    opening.then(
+      ({ agents }) => {
+        for (const agent of agents) this.#views.note(agent)
+      },
+      () => this.#sessions.delete(id),
+    )
     return opening
+  }
+
+  #noteFact(id: AgentId, event: AgentEvent): void {
+    const agent = this.#core.agents.get(id)
+    if (agent !== undefined) this.#views.note(agent, event)
   }
 }
 
@@ -317,7 +355,11 @@ async function recorded(session: Session, birth: AgentEventOf<'agent.spawned'>) 
   return definition === undefined ? birth : { ...birth, plan: { ...birth.plan, definition } }
 }
 
-function createCore(options: EngineOptions, emit: (event: EngineEvent) => void): EngineCore {
+function createCore(
+  options: EngineOptions,
+  emit: EngineCore['emit'],
+  noteChange: EngineCore['noteChange'],
+): EngineCore {
   const clock = options.clock ?? systemClock
   const ids = options.ids ?? systemIds
   const cwd = resolveFolder(options.cwd ?? process.cwd())
@@ -394,6 +436,7 @@ function createCore(options: EngineOptions, emit: (event: EngineEvent) => void):
     agents,
     lockInfo: { engine: ids.uuid(), startedAt: clock.now() },
     emit,
+    noteChange,
     diagnose,
   }
   const hooks = new EngineHooks(core, {

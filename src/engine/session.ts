@@ -84,6 +84,7 @@ export class Session {
   #spawns = 0
   #hasBegun = false
   #isClosing = false
+  #isStopping = false
   #allow: { readonly granted: number; readonly rules: readonly PermissionRule[] } | undefined
   #inspectionRootId: string | undefined
   #mcp: McpClients | undefined
@@ -510,7 +511,7 @@ export class Session {
   }
 
   /** Who is owed the end of a run: the nearest of its ancestors whose log says so. */
-  ownerOf({ id, parent }: Agent, run: number): Agent | undefined {
+  ownerOf({ id, parent }: Pick<Agent, 'id' | 'parent'>, run: number): Agent | undefined {
     for (let ancestor = parent; ancestor !== undefined; ancestor = ancestor.parent) {
       const { digest } = this.#live.get(ancestor.id) ?? ancestor
       if (digest.owed.some((key) => isSameRun(key, { agentId: id, run })))
@@ -563,6 +564,31 @@ export class Session {
   /** Where progress and report of an agent in the background are written; undefined where none is. */
   outputFileOf(agentId: AgentId): string | undefined {
     return this.#core.outputFiles?.pathOf(agentId)
+  }
+
+  /**
+   * Ends every run. Nobody is woken by the ends: they are told with the next prompt. Resolves when nothing runs.
+   */
+  async killAll(by: string, reason: string | undefined): Promise<void> {
+    this.#isStopping = true
+    try {
+      while (true) {
+        // Somebody may have been about to be woken: then there is one more to end.
+        await Promise.all(this.#pending)
+        const running = this.agents.filter(({ isRunning, isOpen }) => isRunning && isOpen)
+        if (running.length === 0) return
+        const tops = running.filter(({ parent }) => parent?.isRunning !== true)
+        // One whose log can no longer be written has stopped, and says so itself.
+        await Promise.allSettled(tops.map((agent) => agent.kill(by, reason)))
+      }
+    } finally {
+      this.#isStopping = false
+    }
+  }
+
+  /** Whether all runs are being ended: nobody is woken. */
+  get isStopping(): boolean {
+    return this.#isStopping
   }
 
   /** Suspends every agent and lets go of the lock. Nothing of the session runs any more when it resolves. */

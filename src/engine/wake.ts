@@ -9,7 +9,8 @@ import { nextMacrotask } from './waits.ts'
 
 /**
  * Starts the next run of an idle agent, with what is new as its prompt. Does nothing while one is on, which tells it
- * itself; nothing new; or the last one was stopped, failed or reached a limit: then it is told with the next prompt.
+ * itself; nothing new; or the last one was stopped, failed or reached a limit, or all runs are being
+ * ended: then it is told with the next prompt.
  * Never rejects.
  */
 export async function wake(core: EngineCore, agent: Agent): Promise<void> {
@@ -19,7 +20,14 @@ export async function wake(core: EngineCore, agent: Agent): Promise<void> {
       // Ends of one moment are told together.
       await nextMacrotask()
       const last = agent.digest.ended
-      if (!agent.isOpen || agent.isRunning || last === undefined || !hasChoice(last.outcome)) return
+      if (
+        !agent.isOpen ||
+        agent.isRunning ||
+        agent.session.isStopping ||
+        last === undefined ||
+        !hasChoice(last.outcome)
+      )
+        return
       const news = await newsFor(core, agent)
       if (news === undefined) return
       const { text, tells, injects } = news

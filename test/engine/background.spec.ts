@@ -1,49 +1,18 @@
 /** Agents in the background: launched, moved, waited for, told of, stopped, spoken to; each end once, over restarts. */
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
-import { z } from 'zod'
 import type { ModelRequest } from '../../src/effects/model/model.ts'
 import type { ScriptedReply } from '../../src/effects/model/scripted-reply.ts'
 import { callMany, say } from '../../src/effects/model/scripted-reply.ts'
-import type { Tool } from '../../src/effects/tools/tool.ts'
 import type { EngineOptions, RunOptions } from '../../src/engine/api.ts'
 import type { MemoryStorage } from '../../src/journal/memory-storage.ts'
 import type { AgentEvent, AgentEventOf } from '../../src/machines/agent/events.ts'
+import { Doors } from '../helpers/doors.ts'
 import type { TestEngine } from '../helpers/engine.ts'
 import { settle, story, testEngine } from '../helpers/engine.ts'
 import { temporaryFolder } from '../helpers/temporary-folder.ts'
 
 const SESSION = '55555555-5555-4555-8555-555555555555'
-
-/** A door that a tool waits at until the test opens it. */
-class Doors {
-  readonly #open = new Map<string, () => void>()
-  readonly #opened = new Set<string>()
-  readonly passed: string[] = []
-
-  readonly tool: Tool<{ door: string }> = {
-    name: 'Pass',
-    description: 'Waits at a door',
-    inputSchema: z.strictObject({ door: z.string() }),
-    resume: 'repeat',
-    isReadOnly: () => true,
-    isConcurrencySafe: () => true,
-    run: async ({ door }, { signal }) => {
-      if (!this.#opened.has(door))
-        await new Promise<void>((resolve, reject) => {
-          this.#open.set(door, resolve)
-          signal.addEventListener('abort', () => reject(signal.reason), { once: true })
-        })
-      this.passed.push(door)
-      return { content: `passed ${door}` }
-    },
-  }
-
-  open(door: string): void {
-    this.#opened.add(door)
-    this.#open.get(door)?.()
-  }
-}
 
 const turnOf = ({ messages }: ModelRequest): number =>
   messages.filter(({ role }) => role === 'assistant').length

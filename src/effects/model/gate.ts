@@ -15,18 +15,23 @@
  *   a server asks for is honoured from anybody.
  * - G5 One who cancels is not released, and leaves nothing behind.
  * - G6 One timer at most, and only while somebody waits.
+ * - G7 Those who wait hear what becomes of requests in front of them, as far as it counts (G4): whoever would have
+ *   failed the same way need not try for itself, and an outage ends fifty agents when it would end one.
  */
 import type { CancelTimer, Clock } from '../clock.ts'
 
 /** Proof of having passed; outcomes are reported with it. */
 export type GateTicket = number
 
+/** What became of a request that was let through in front of others. */
+export type GateSign = 'answered' | 'overloaded'
+
 export interface ProviderGate {
   /**
    * Calls `go` once, when a request may be sent: before this returns while the gate is open. The result takes
-   * the request out of the queue; it is harmless after `go`.
+   * the request out of the queue; it is harmless after `go`. `hear` is called with each sign while it waits.
    */
-  enter(go: (ticket: GateTicket) => void): CancelTimer
+  enter(go: (ticket: GateTicket) => void, hear?: (sign: GateSign) => void): CancelTimer
   /** The provider has begun to answer a request that passed with `ticket`. */
   succeeded(ticket: GateTicket): void
   /** The provider was overloaded or limited the rate. `retryAfterMs` is what it asked for. */
@@ -64,6 +69,11 @@ interface GateState {
   readonly successes: number
 }
 
+interface Waiter {
+  readonly go: (ticket: GateTicket) => void
+  readonly hear: ((sign: GateSign) => void) | undefined
+}
+
 const HEALTHY: GateState = { level: 0, ticket: 0, notBefore: 0, spacingMs: MIN_SPACING_MS, successes: 0 }
 
 /** A gate for one provider, open at first. */
@@ -71,7 +81,7 @@ export function createProviderGate(options: GateOptions): ProviderGate {
   const { clock, random, successesToOpen = 3 } = options
   let state = HEALTHY
   /** In order of arrival. A set, so that leaving it from the middle is cheap. */
-  const queue = new Set<(ticket: GateTicket) => void>()
+  const queue = new Set<Waiter>()
   let cancelTimer: CancelTimer | undefined
 
   const isOpen = (): boolean => state.level === 0 && queue.size === 0
@@ -91,16 +101,21 @@ export function createProviderGate(options: GateOptions): ProviderGate {
     queue.delete(first)
     state = afterRelease(state, clock.now(), random())
     if (queue.size > 0) cancelTimer = clock.setTimer(waitMs(), release)
-    first(state.ticket)
+    first.go(state.ticket)
+  }
+
+  /** G7: whoever hears it may leave. */
+  const tell = (sign: GateSign): void => {
+    for (const waiter of [...queue]) if (queue.has(waiter)) waiter.hear?.(sign)
   }
 
   return {
-    enter(go) {
+    enter(go, hear) {
       if (isOpen()) {
         go(state.ticket)
         return () => {}
       }
-      const waiter = (ticket: GateTicket): void => go(ticket)
+      const waiter: Waiter = { go, hear }
       queue.add(waiter)
       if (queue.size === 1) release()
       return () => {
@@ -108,10 +123,14 @@ export function createProviderGate(options: GateOptions): ProviderGate {
       }
     },
     succeeded(ticket) {
+      const before = state
       state = afterSuccess(state, ticket, successesToOpen)
+      if (state !== before) tell('answered')
     },
     overloaded(ticket, retryAfterMs) {
+      const { level } = state
       state = afterOverload(state, { ticket, retryAfterMs, now: clock.now(), chance: random() }, options)
+      if (state.level > level) tell('overloaded')
     },
     get waitMs() {
       return waitMs()

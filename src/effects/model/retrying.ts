@@ -9,11 +9,13 @@
  * - R3 The first-byte clock runs from the sending of an attempt until anything comes. From then on the gap clock
  *   runs; only deltas that carry content wind it back, so that a server which merely pings is given up.
  * - R4 A pause is never shorter than what the server asked for, and jittered on top, so that agents spread out.
- * - R5 An abort or an unsubscription ends whatever is going on, also a pause, and leaves no timer behind.
+ * - R5 An attempt of somebody else that fails while this request waits at the gate counts as one of its own, unless
+ *   another is answered in between: an outage ends fifty requests when it would end one, not fifty times later.
+ * - R6 An abort or an unsubscription ends whatever is going on, also a pause, and leaves no timer behind.
  */
 import { defer, Observable, type Subscriber, type Subscription } from 'rxjs'
 import type { CancelTimer, Clock } from '../clock.ts'
-import type { GateTicket, ProviderGate } from './gate.ts'
+import type { GateSign, GateTicket, ProviderGate } from './gate.ts'
 import type { Model, ModelDelta, ModelRequest } from './model.ts'
 import { ModelError } from './model.ts'
 import { endedWithoutMessage } from './reply-stream.ts'
@@ -81,10 +83,19 @@ function pursue(
   }
   const startedAt = clock.now()
   let attempts = 0
+  /** R5: of others, in a row. */
+  let inVain = 0
+  let last: ModelError | undefined
   // Any of these may be called when it is over already; any step may lead to the next before it returns.
   let leaveGate: CancelTimer = () => {}
   let endAttempt: CancelTimer = () => {}
   let endPause: CancelTimer = () => {}
+
+  const hear = (sign: GateSign): void => {
+    inVain = sign === 'answered' ? 0 : inVain + 1
+    if (attempts + inVain <= policy.maxRetries) return
+    subscriber.error(finalError(last ?? tooMuchToDo(), attempts, inVain, policy, clock.now() - startedAt))
+  }
 
   const begin = (): void => {
     leaveGate = gate.enter((ticket) => {
@@ -96,12 +107,13 @@ function pursue(
         broken: (error) => recover(error, ticket),
       })
       if (subscriber.closed) endAttempt()
-    })
+    }, hear)
   }
 
   const recover = (error: ModelError, ticket: GateTicket): void => {
     if (error.retryable && isOverload(error)) gate.overloaded(ticket, error.retryAfterMs)
-    const final = finalError(error, attempts, policy.maxRetries, clock.now() - startedAt)
+    last = error
+    const final = finalError(error, attempts, inVain, policy, clock.now() - startedAt)
     if (final !== undefined) {
       subscriber.error(final)
       return
@@ -238,16 +250,24 @@ const firstByteTimeout = (ms: number): ModelError =>
 const gapTimeout = (ms: number): ModelError =>
   new ModelError('gap-timeout', `the model has sent no content for ${seconds(ms)}`, { retryable: true })
 
-/** The error to end with after `attempts` of them, of which `last` ended the last; undefined to try again. */
+const tooMuchToDo = (): ModelError =>
+  new ModelError('overloaded', 'the model has too much to do for everybody who asks it', { retryable: true })
+
+/**
+ * The error to end with after `attempts` of its own, of which `last` ended the last, and `inVain` of others in a row;
+ * undefined to try again.
+ */
 function finalError(
   last: ModelError,
   attempts: number,
-  maxRetries: number,
+  inVain: number,
+  { maxRetries }: RetryPolicy,
   ms: number,
 ): ModelError | undefined {
   if (!last.retryable) return last
-  if (attempts <= maxRetries) return undefined
-  const times = attempts === 1 ? '1 attempt' : `${attempts} attempts`
+  if (attempts + inVain <= maxRetries) return undefined
+  const own = attempts === 1 ? '1 attempt' : `${attempts} attempts`
+  const times = inVain === 0 ? own : `${own} and ${inVain} of other agents`
   return new ModelError(last.code, `gave up after ${times} over ${seconds(ms)}: ${last.message}`, {
     retryable: true,
     status: last.status,

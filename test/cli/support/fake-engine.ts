@@ -1,5 +1,5 @@
 /** An engine that is driven by hand: the test publishes facts and ends runs. */
-import { NEVER, Subject } from 'rxjs'
+import { EMPTY, NEVER, Subject } from 'rxjs'
 import type {
   BranchOptions,
   Engine,
@@ -123,6 +123,8 @@ export function createFakeEngine(): FakeEngine {
         resumes.push({ sessionId, options })
         return fake.onResume()
       },
+      killAll: async () => {},
+      tasks$: EMPTY,
       kill: async () => {},
       interrupt: async () => {},
       setMode: async () => {},

@@ -135,6 +135,27 @@ describe('the gate of a provider', () => {
     expect(gate.isOpen).toBe(true)
   })
 
+  it('tells those who wait what became of requests in front of them, as far as it counts', () => {
+    const { clock, gate, released } = rig()
+    const heard: string[] = []
+    gate.overloaded(0)
+    for (const id of counter(3))
+      gate.enter(
+        (ticket) => released.push({ id, at: clock.now(), ticket }),
+        (sign) => heard.push(`${id} ${sign}`),
+      )
+    // Sent before it closed: that is known.
+    gate.overloaded(0)
+    expect(heard).toEqual([])
+    clock.advance(gate.waitMs)
+    gate.succeeded(released[0]?.ticket ?? -1)
+    expect(heard).toEqual(['1 answered', '2 answered'])
+    gate.overloaded(released[0]?.ticket ?? -1)
+    expect(heard.slice(2)).toEqual(['1 overloaded', '2 overloaded'])
+    clock.runAll()
+    expect([released.length, heard.length]).toEqual([3, 4])
+  })
+
   it('closes again for a late sign that asks for time, and not for one that does not', () => {
     const { clock, gate, released, enter } = rig()
     gate.overloaded(0)

@@ -340,6 +340,45 @@ describe('many agents behind one gate', () => {
   })
 })
 
+describe('an outage that does not end', () => {
+  /** The gate lets one through each time its backoff is over; that one fails. */
+  const outage = (maxRetries: number, answeredAt?: number) => {
+    const clock = createVirtualClock(0)
+    const random = () => 0.5
+    let sent = 0
+    const provider = createScriptedModel(() => {
+      sent += 1
+      return sent === answeredAt ? 'an answer' : overloaded()
+    })
+    const gate = createProviderGate({ clock, random })
+    const model = withRetries(provider, { gate, clock, random, options: { maxRetries } })
+    const seen = Array.from({ length: 50 }, () =>
+      watch(model.stream(aRequest(), new AbortController().signal)),
+    )
+    clock.runAll()
+    return { clock, seen, sent: () => sent }
+  }
+
+  it('ends fifty requests about when it would end one: what one is told holds for all who wait', () => {
+    const { clock, seen, sent } = outage(3)
+    expect(seen.map(({ errors }) => errors.length)).toEqual(Array.from({ length: 50 }, () => 1))
+    for (const { errors } of seen) expect(errors[0]).toMatchObject({ code: 'overloaded', retryable: true })
+    expect(sent()).toBeLessThanOrEqual(50 + 2 * 3)
+    // Four or five backoffs, not two hundred.
+    expect(clock.now()).toBeLessThan(30_000)
+    const last = seen.map(({ errors }) => (ModelError.is(errors[0]) ? errors[0].message : ''))
+    expect(last.some((message) => /1 attempt and 3 of other agents/.test(message))).toBe(true)
+    expect(clock.pending).toBe(0)
+  })
+
+  it('counts anew when somebody is answered', () => {
+    const without = outage(3)
+    const answered = outage(3, 3)
+    expect(answered.seen.filter(({ completed }) => completed)).toHaveLength(1)
+    expect(answered.sent()).toBeGreaterThan(without.sent())
+  })
+})
+
 function expectNothingLeft({ manual, gate, clock }: Rig): void {
   expect([clock.pending, gate.waiting]).toEqual([0, 0])
   expect(manual.requests.every(({ aborted, ended }) => aborted || ended)).toBe(true)

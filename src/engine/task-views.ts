@@ -1,0 +1,139 @@
+/**
+ * What all agents are at, for whoever shows it: the live ones, and those that have ended for a while yet.
+ *
+ *   T1  A view is made again when facts of its agent came, once for all facts of one moment, from what the agent has
+ *       counted anyway: nothing of its log or conversation is looked at.
+ *   T2  Nothing is shown twice: without a difference there is no new list.
+ *   T3  A child that has ended stays until `limits.taskRetentionMs` after its end was told, or could be told to nobody;
+ *       until then as data only, not as an agent. After that `TaskOutput` finds it on the disk.
+ */
+import type { Observable } from 'rxjs'
+import { BehaviorSubject } from 'rxjs'
+import type { CancelTimer, Clock } from '../effects/clock.ts'
+import type { AgentEvent, RunKey } from '../machines/agent/events.ts'
+import type { AgentId } from '../machines/ids.ts'
+import type { Agent } from './agent.ts'
+import type { AgentView } from './api.ts'
+import { viewOf } from './view.ts'
+
+/** Of a child that has ended. */
+interface Finished {
+  readonly key: RunKey
+  /** Whether somebody will be told of its end. */
+  readonly isOwed: () => boolean
+  cancel: CancelTimer | undefined
+}
+
+export class TaskViews {
+  readonly #clock: Clock
+  readonly #retentionMs: number
+  readonly #shown = new BehaviorSubject<readonly AgentView[]>([])
+  readonly #views = new Map<AgentId, AgentView>()
+  readonly #finished = new Map<AgentId, Finished>()
+  readonly #changed = new Set<Agent>()
+  #isClosed = false
+
+  constructor(clock: Clock, retentionMs: number) {
+    this.#clock = clock
+    this.#retentionMs = retentionMs
+  }
+
+  /** The list now, and each time it changes; completes when the engine closes. */
+  get tasks$(): Observable<readonly AgentView[]> {
+    return this.#shown.asObservable()
+  }
+
+  /** Something has happened to an agent. `event`: what, where it is a fact. */
+  note(agent: Agent, event?: AgentEvent): void {
+    if (this.#isClosed) return
+    // Behind everything that this leads to at once: an end is noted by its session first.
+    if (this.#changed.size === 0) queueMicrotask(() => this.#flush())
+    this.#changed.add(agent)
+    if (event !== undefined) this.#noteTold(event)
+  }
+
+  close(): void {
+    this.#isClosed = true
+    for (const { cancel } of this.#finished.values()) cancel?.()
+    this.#finished.clear()
+    this.#shown.complete()
+  }
+
+  #noteTold(event: AgentEvent): void {
+    if (event.type === 'message.added' || event.type === 'run.started')
+      for (const key of event.tells ?? []) this.#told(key)
+    else if (event.type === 'call.ended' && event.delivered !== undefined) this.#told(event.delivered)
+  }
+
+  #told({ agentId, run }: RunKey): void {
+    const finished = this.#finished.get(agentId)
+    if (finished === undefined || finished.key.run !== run || finished.cancel !== undefined) return
+    finished.cancel = this.#clock.setTimer(this.#retentionMs, () => {
+      this.#finished.delete(agentId)
+      this.#views.delete(agentId)
+      this.#show()
+    })
+  }
+
+  #flush(): void {
+    if (this.#isClosed) return
+    let isNew = false
+    let hasEnded = false
+    for (const agent of this.#changed) {
+      if (!agent.isBorn) continue
+      const view = viewOf(agent)
+      const before = this.#views.get(agent.id)
+      if (before === undefined || !isSameView(before, view)) {
+        this.#views.set(agent.id, view)
+        isNew = true
+      }
+      if (agent.isRunning) this.#isBack(agent.id)
+      else {
+        hasEnded = true
+        if (agent.parent !== undefined) this.#end(agent)
+      }
+    }
+    this.#changed.clear()
+    // Whoever was to be told may be gone.
+    if (hasEnded) for (const { key, isOwed } of [...this.#finished.values()]) if (!isOwed()) this.#told(key)
+    if (isNew) this.#show()
+  }
+
+  #end({ id, birth, parent, runNumber: run, session }: Agent): void {
+    if (this.#finished.get(id)?.key.run === run) return
+    this.#isBack(id)
+    const callId = birth.parent?.callId
+    this.#finished.set(id, {
+      key: { agentId: id, run },
+      isOwed: () =>
+        session.ownerOf({ id, parent }, run) !== undefined ||
+        // It waits for the call, and its result is on its way.
+        (parent?.isRunning === true && parent.ledger.open.some(({ started }) => started.callId === callId)),
+      cancel: undefined,
+    })
+  }
+
+  /** It is at work, whatever became of its last run. */
+  #isBack(id: AgentId): void {
+    this.#finished.get(id)?.cancel?.()
+    this.#finished.delete(id)
+  }
+
+  #show(): void {
+    this.#shown.next([...this.#views.values()])
+  }
+}
+
+function isSameView(one: AgentView, other: AgentView): boolean {
+  const { totalUsage: spent, ...rest } = one
+  const { totalUsage: otherSpent, ...others } = other
+  return isShallowEqual(rest, others) && isShallowEqual(spent, otherSpent)
+}
+
+function isShallowEqual(one: object, other: object): boolean {
+  const entries = Object.entries(one)
+  const others = new Map(Object.entries(other))
+  return (
+    entries.length === others.size && entries.every(([name, value]) => Object.is(others.get(name), value))
+  )
+}
