@@ -707,12 +707,13 @@ export class Agent implements MailboxOwner {
   }
 
   #stopFor(failure: EngineError): void {
+    const wasRunning = this.isRunning
     this.#isHalted = true
     this.#stopped ??= failure
     this.#mailbox.close()
     this.#actor?.stop()
     this.#rejectWaiters(failure)
-    if (this.isRunning) this.session.onHalt(this, failure.message)
+    if (wasRunning) this.session.onHalt(this, failure.message)
   }
 
   late(draft: EventDraft): void {
