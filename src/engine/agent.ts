@@ -804,6 +804,7 @@ export class Agent implements MailboxOwner {
   }
 
   #stopFor(failure: EngineError): void {
+    const wasRunning = this.isRunning
     this.#isHalted = true
     this.#stopped ??= failure
     this.#core.keepAlive.release(this)
@@ -812,7 +813,7 @@ export class Agent implements MailboxOwner {
     this.session.budget.release(this.id)
     this.#actor?.stop()
     this.#rejectWaiters(failure)
-    if (this.isRunning) this.session.onHalt(this, failure.message)
+    if (wasRunning) this.session.onHalt(this, failure.message)
   }
 
   late(draft: EventDraft): void {

@@ -254,8 +254,9 @@ class Session {
     await settle(this.#chance.pick([0, 1, 3, 40]))
   }
 
+  /** What is in the logs, in order, for whoever plays one seed. */
   async dump(): Promise<void> {
-    if (process.env['DUMP'] === undefined) return
+    if (process.env['TROUPE_SEED'] === undefined) return
     const logs = await this.#reader.readSession(this.#life.memory, PATHS)
     const lines = logs.flatMap(({ agentId, recorded }) =>
       recorded.map(({ at, seq, event }) => ({
@@ -404,9 +405,9 @@ async function play(seed: number): Promise<readonly string[]> {
       return told(problems)
     }
   }
-  const p = await session.end()
-  if (p.length > 0) await session.dump()
-  return told(p)
+  const problems = await session.end()
+  if (problems.length > 0) await session.dump()
+  return told(problems)
 }
 
 const only = process.env['TROUPE_SEED']
