@@ -41,11 +41,14 @@ export function live(stored?: ReturnType<typeof agentMachine.getPersistedSnapsho
       prepare: effect('prepare'),
       requestModel: effect('requestModel'),
       runCall,
+      compact: effect('compact'),
       checkReport: effect('checkReport'),
+      awaitNews: effect('awaitNews'),
       drain: effect('drain'),
       stopHooks: effect('stopHooks'),
       review: effect('review'),
-    },
+      // All of them: one that is missing would be started unseen.
+    } satisfies Record<EffectName, unknown>,
   })
   const actor = createActor(machine, {
     input: { agentId: AGENT, run: RUN },
