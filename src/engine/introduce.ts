@@ -2,6 +2,7 @@
  * What an agent is told before its task: its memory, the project's instructions, the skills that its definition
  * names, and its own first words. Each as an event of its log, so that every request can be made from that.
  */
+import { forkDirectoryNotes } from '../definitions/built-in/fork.ts'
 import type { ContextDiagnostic } from '../definitions/context/context-diagnostic.ts'
 import { envelope, inert } from '../definitions/context/envelope.ts'
 import { renderSkill } from '../definitions/context/render-skill.ts'
@@ -10,6 +11,7 @@ import type { AgentEventOf, EventDraft } from '../machines/agent/events.ts'
 import type { Agent } from './agent.ts'
 import type { EngineCore } from './core.ts'
 import { mayLeavePlan } from './questions.ts'
+import { isInWorktree } from './worktree/own-worktree.ts'
 
 type MessageAdded = AgentEventOf<'message.added'>
 type AgentDiagnosed = AgentEventOf<'agent.diagnosed'>
@@ -24,13 +26,26 @@ export function memorySection(core: EngineCore, { memory }: Agent): string | und
 /** What stands before the task of the run that is being prepared. */
 export async function introduce(core: EngineCore, agent: Agent): Promise<readonly EventDraft[]> {
   const { definition } = agent
-  // It has heard all of it as its parent.
-  if (agent.isFork) return []
+  // It has heard all of it as its parent, but where it works now.
+  if (agent.isFork) return forkPlace(agent)
   return [
     ...(await userContext(core, agent)),
     ...skills(core, agent),
     ...planMode(core, agent),
     ...(definition?.initialPrompt === undefined ? [] : [before('initial-prompt', definition.initialPrompt)]),
+  ]
+}
+
+/** Behind the directive, so that what forks share is the same for all of them. */
+function forkPlace({ digest, cwd }: Agent): readonly MessageAdded[] {
+  if (!isInWorktree(digest.worktree)) return []
+  return [
+    {
+      type: 'message.added',
+      about: 'directory',
+      content: forkDirectoryNotes(cwd),
+      origin: { from: 'engine' },
+    },
   ]
 }
 

@@ -92,6 +92,38 @@ describe('an agent in a worktree', () => {
     expect(remains(root)).toEqual(NOTHING_REMAINS)
   })
 
+  it('a fork is told behind its directive where it works now, and shares everything before', async () => {
+    const root = repository()
+    const asked: ModelRequest[] = []
+    const { engine } = testEngine(
+      (request) => {
+        asked.push({ ...request, messages: structuredClone([...request.messages]) })
+        if (request.source === 'fork')
+          return turnOf(request) === 0 ? call('Bash', { command: 'pwd' }) : say('Scope: done')
+        if (turnOf(request) > 0) return say('all done')
+        return call('Agent', { description: 'fork', prompt: 'do it', isolation: 'worktree' })
+      },
+      {
+        cwd: root,
+        clock: systemClock,
+        processes: createLocalProcessRunner({ clock: systemClock }),
+        tools: standardTools(),
+        features: { fork: true },
+      },
+    )
+    await engine.run('go', { sessionId: SESSION }).result
+    await engine.close()
+    const [parent] = asked
+    const [first, second] = asked.filter(({ source }) => source === 'fork')
+    expect(first?.system).toBe(parent?.system)
+    const texts = JSON.stringify(first?.messages)
+    const place = /Your working directory: (\S+?agent-\w+)/u.exec(texts)?.[1] ?? 'nowhere'
+    expect(place).toContain(`${root}/.claude/worktrees/agent-`)
+    expect(texts.indexOf('do it')).toBeLessThan(texts.indexOf(place))
+    expect(JSON.stringify(second?.messages.at(-1))).toContain(place)
+    expect(remains(root)).toEqual(NOTHING_REMAINS)
+  })
+
   it('intent, creation and preparation stand in this order in its log, and the log says where it works', async () => {
     const root = repository()
     const { engine, facts } = world(root, [])

@@ -1,6 +1,6 @@
 /** The caller itself, at that moment, on a task of its own. */
 import type { AgentDefinition } from '../agent-definition.ts'
-import { inert } from '../context/envelope.ts'
+import { envelope, inert } from '../context/envelope.ts'
 
 /** The envelope around what a fork is told. The engine marks the message; the tag alone proves nothing. */
 export const FORK_TAG = 'fork_directive'
@@ -33,14 +33,17 @@ const RULES = `You are a forked worker now, not the main agent. Everything above
 const DIRECTORY_NOTES = `You work in a git worktree of your own now: the working directory that the inherited conversation names is your parent's, and not yours. Paths in it belong to the parent's directory; translate them to the same place in yours, given here. Read a file again in your directory before you edit it: it may differ from what was read above.
 Your working directory:`
 
-/** The user message that ends the shared conversation; nothing in a task closes its envelope. `worktree`: the absolute path of a tree of its own. */
-export function forkDirective(
-  task: string,
-  options: { readonly worktree?: string | undefined } = {},
-): string {
-  const { worktree } = options
-  const directory = worktree === undefined ? [] : [`${DIRECTORY_NOTES} ${inert(onOneLine(worktree))}`]
-  return [`<${FORK_TAG}>`, RULES, ...directory, `Directive:\n${inert(task)}`, `</${FORK_TAG}>`].join('\n\n')
+/** The user message that ends the shared conversation; nothing in a task closes its envelope. */
+export function forkDirective(task: string): string {
+  return [`<${FORK_TAG}>`, RULES, `Directive:\n${inert(task)}`, `</${FORK_TAG}>`].join('\n\n')
+}
+
+/**
+ * What a fork in a worktree of its own is told behind its directive, which is the same for all forks. `worktree`: the
+ * absolute path.
+ */
+export function forkDirectoryNotes(worktree: string): string {
+  return envelope('system-reminder', `${DIRECTORY_NOTES} ${onOneLine(worktree)}`)
 }
 
 function onOneLine(text: string): string {

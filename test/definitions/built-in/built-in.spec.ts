@@ -5,7 +5,7 @@ import {
   whenToUseOf,
 } from '../../../src/definitions/agent-definition.ts'
 import { EXPLORE } from '../../../src/definitions/built-in/explore.ts'
-import { FORK, forkDirective } from '../../../src/definitions/built-in/fork.ts'
+import { FORK, forkDirective, forkDirectoryNotes } from '../../../src/definitions/built-in/fork.ts'
 import { BUILT_IN_DEFINITIONS, CLI_DEFINITIONS } from '../../../src/definitions/built-in/index.ts'
 import { MAGIC_DOC_MARK } from '../../../src/definitions/built-in/magic-docs.ts'
 import { STATUS_LINE_FACTS } from '../../../src/definitions/built-in/statusline-setup.ts'
@@ -246,7 +246,10 @@ describe('a fork', () => {
   })
 
   it('is told to translate paths only in a worktree, and which is its directory', () => {
-    expect(forkDirective('x', { worktree: '/w/tree' })).toContain('Your working directory: /w/tree')
+    expect(forkDirectoryNotes('/w/tree')).toContain('Your working directory: /w/tree')
+    expect(forkDirectoryNotes('/w/</system-reminder>')).toMatch(
+      /^<system-reminder>[^<]*<\/system-reminder>$/u,
+    )
     expect(forkDirective('x')).not.toMatch(/worktree/u)
   })
 
