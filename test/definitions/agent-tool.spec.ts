@@ -138,7 +138,7 @@ describe('what a model is told', () => {
     expect(listing.split('\n')).toHaveLength(1 + BUILT_IN_DEFINITIONS.length)
     expect(listing).toContain('\n- general-purpose: ')
     expect(listing).toMatch(
-      /\n- Explore: .*\(tools: all except Agent, ExitPlanMode, Edit, Write, NotebookEdit\)/u,
+      /\n- Explore: .*\(tools: all except Agent, ExitPlanMode, Edit, Write, NotebookEdit, AskParent, ListAgents, SendMessage\)/u,
     )
   })
 
