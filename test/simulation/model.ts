@@ -237,6 +237,7 @@ function blockFor(call: CallPlan, agent: string, turn: number, index: number): C
         prompt: promptFor(`${agent}-${turn}-${index}`),
         subagent_type: call.type,
         ...(call.apart === true && { isolation: 'worktree' }),
+        ...(call.isInBackground === true && { run_in_background: true }),
       })
     case 'broken':
       break
