@@ -321,7 +321,10 @@ export class Session {
    * resolves, before its first request. Called again after a crash it completes what is missing.
    */
   async spawn(parent: Agent, childId: AgentId, plan: SpawnPlan, call: SpawnCall): Promise<Agent> {
-    const child = this.#live.get(childId) ?? this.reserve(parent, childId)
+    const reserved = this.#live.get(childId)
+    // Whoever comes now is not among those that the close ends. The call is made again when the session is resumed.
+    if (reserved === undefined && this.#isClosing) throw new Suspended(`agent ${childId} comes too late`)
+    const child = reserved ?? this.reserve(parent, childId)
     if (child.runNumber > 0) {
       // A crash may have come between its birth and this.
       this.#describe(child.birth)
@@ -594,8 +597,9 @@ export class Session {
   /** Suspends every agent and lets go of the lock. Nothing of the session runs any more when it resolves. */
   async close(reason: EngineError): Promise<void> {
     this.#isClosing = true
-    const agents = this.agents
     if (this.#hasBegun) await this.#core.hooks.sessionEnds(this.root)
+    // Not before: who is reserved while the hooks run begins to run, too.
+    const agents = this.agents
     // All mailboxes close before anything is aborted: an aborted child must not look like a failed one.
     await Promise.all(agents.map((agent) => agent.seal()))
     await Promise.all(agents.map((agent) => agent.stop(reason)))

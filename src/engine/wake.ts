@@ -17,17 +17,10 @@ export async function wake(core: EngineCore, agent: Agent): Promise<void> {
   try {
     let posted: Posted = 'late'
     while (posted === 'late') {
+      if (!mayBeWoken(agent)) return
       // Ends of one moment are told together.
       await nextMacrotask()
-      const last = agent.digest.ended
-      if (
-        !agent.isOpen ||
-        agent.isRunning ||
-        agent.session.isStopping ||
-        last === undefined ||
-        !hasChoice(last.outcome)
-      )
-        return
+      if (!mayBeWoken(agent)) return
       const news = await newsFor(core, agent)
       if (news === undefined) return
       const { text, tells, injects } = news
@@ -37,4 +30,9 @@ export async function wake(core: EngineCore, agent: Agent): Promise<void> {
   } catch (error) {
     core.diagnose('not-woken', `agent ${agent.id} could not be told what is new: ${messageOf(error)}`)
   }
+}
+
+function mayBeWoken({ isOpen, isRunning, session, digest }: Agent): boolean {
+  if (!isOpen || isRunning || session.isStopping) return false
+  return digest.ended !== undefined && hasChoice(digest.ended.outcome)
 }

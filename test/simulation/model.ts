@@ -181,7 +181,7 @@ export function whereIn(request: Pick<ModelRequest, 'messages'>): {
     if (role !== 'user') continue
     const texts =
       typeof content === 'string' ? [content] : content.map((block) => String(block['text'] ?? ''))
-    for (const text of texts) agent = /¶([^¶]+)¶/.exec(text)?.[1] ?? agent
+    for (const text of texts) agent = /^¶([^¶]+)¶/.exec(text)?.[1] ?? agent
   }
   const said = JSON.stringify(request.messages.filter(({ role }) => role === 'assistant'))
   let turn = 0
@@ -237,6 +237,7 @@ function blockFor(call: CallPlan, agent: string, turn: number, index: number): C
         prompt: promptFor(`${agent}-${turn}-${index}`),
         subagent_type: call.type,
         ...(call.apart === true && { isolation: 'worktree' }),
+        ...(call.isInBackground === true && { run_in_background: true }),
       })
     case 'broken':
       break

@@ -23,6 +23,8 @@ export type CallPlan =
       readonly agent: AgentPlan
       /** In a worktree of its own. */
       readonly apart?: true
+      /** It is started in the background. */
+      readonly isInBackground?: true
     }
 
 /** How an attempt at a request fails. `silent` and `stalled` are ended by a clock of the engine. */

@@ -36,6 +36,8 @@ interface Weather {
   /** Calls wait for approval; hooks are there. Default: not. */
   readonly asks?: boolean
   readonly hooks?: boolean
+  /** Children that are started in the background. Default: none. */
+  readonly background?: number
 }
 
 const NO_STOPS = { crash: 0, close: 0, intrude: 0, 'prompt-again': 0, kill: 0, 'crash-in-write': 0 }
@@ -105,6 +107,19 @@ export const SCENARIOS: Readonly<Record<string, Weather>> = {
     looseModes: 0.95,
     snapshots: 0.3,
     branches: 1,
+  },
+  /** Children beside whoever started them: ends, kills and crashes meet at any moment. */
+  background: {
+    modelFaults: 0.1,
+    brokenCalls: 0.02,
+    oddBodies: 0,
+    stops: { ...NO_STOPS, kill: 3, crash: 3, 'crash-in-write': 3, close: 1 },
+    mostStops: 5,
+    diskFaults: 0,
+    delegation: 0.8,
+    looseModes: 0.95,
+    snapshots: 0.2,
+    background: 0.7,
   },
   damage: {
     modelFaults: 0.05,
@@ -271,13 +286,15 @@ function turnPlan(chance: Chance, weather: Weather, depth: number): TurnPlan {
   const calls = chance.happens(0.85)
     ? manyOf(chance, depth === 0 ? 4 : 3, () => callPlan(chance, weather, depth), 1)
     : []
+  const text = chance.weigh({
+    plain: 6,
+    none: 3,
+    blank: weather.brokenCalls * 5,
+    surrogate: weather.brokenCalls * 5,
+  })
   return {
-    text: chance.weigh({
-      plain: 6,
-      none: 3,
-      blank: weather.brokenCalls * 5,
-      surrogate: weather.brokenCalls * 5,
-    }),
+    // Its last word may not be its last: then it has to say that it was said.
+    text: weather.background !== undefined && calls.length === 0 ? 'plain' : text,
     thinking: chance.happens(0.1),
     calls,
     attempts: chance.happens(weather.modelFaults) ? manyOf(chance, 3, () => modelFault(chance), 1) : [],
@@ -301,6 +318,9 @@ function callPlan(chance: Chance, weather: Weather, depth: number): CallPlan {
       type: chance.weigh({ worker: 6, reader: 2, wide: 2, nobody: 0.3 }),
       agent: agentPlan(chance, weather, depth + 1),
       ...(weather.worktrees !== undefined && chance.happens(weather.worktrees) && { apart: true as const }),
+      // Drawn only where it can be, so that the plans of the other scenarios stay what they are.
+      ...(weather.background !== undefined &&
+        chance.happens(weather.background) && { isInBackground: true as const }),
     }
   }
   return {

@@ -313,10 +313,25 @@ function createSession(plan: Plan, options: SessionOptions) {
       if (!isTaken && !isGivenUpForGood && !isExpected(error))
         breaks(PROGRESS, `the user is told ${String(error)}`)
     }
+    if (plan.diskFaults.length === 0 && isAnybodyMoving(of) && !of.closing)
+      await ask(of, 'the rest', whenNobodyMoves(of))
     await whenAtRest(of)
     // Somebody else may be closing it: the process is not over before that is.
     if (!of.closing) await close(of)
   }
+
+  const isAnybodyMoving = (of: Process): boolean => of.engine.agents.some((agent) => isMoving(agent.agentId))
+
+  /** Agents in the background go on when the root has stopped: the user waits for them, too. */
+  const whenNobodyMoves = (of: Process): Promise<void> =>
+    new Promise((resolve) => {
+      of.engine.events$.subscribe({
+        next: () => {
+          if (of.closing || !isAnybodyMoving(of)) resolve()
+        },
+        complete: resolve,
+      })
+    })
 
   /** Orphans of a failed disk may still be coming to their end when the root has. */
   const whenAtRest = async (of: Process): Promise<void> => {

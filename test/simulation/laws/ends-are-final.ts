@@ -30,6 +30,8 @@ export const ENDS_ARE_FINAL: Law = {
         return
       }
       if (run === undefined) return
+      // Facts about the agent, not about a run of it.
+      if (event.type === 'child.launched' || event.type === 'child.released') return
       if (run.status !== 'active')
         broken(`${nameOf(event)} comes after the end of run ${run.context.run} of ${log.agentId}`)
       if (event.type !== 'agent.ended') return

@@ -69,3 +69,16 @@ export function descendantsOf(logs: ShadowLogs, agentId: AgentId | string): read
       log.agentId !== agentId && lineOf(logs, log.agentId ?? '').some((each) => each.agentId === agentId),
   )
 }
+
+/** Whether an agent, or one between it and the agent above, was started in the background: its end holds nobody up. */
+export function isBesideSomebody(
+  logs: ShadowLogs,
+  aboveId: string,
+  birth: ShadowLog['state']['birth'],
+): boolean {
+  for (let each = birth; each !== undefined && each.agentId !== aboveId; ) {
+    if (eventsOf(logs.of(each.agentId), 'run.started').at(-1)?.background === true) return true
+    each = logs.of(each.parent?.agentId ?? '')?.state.birth
+  }
+  return false
+}

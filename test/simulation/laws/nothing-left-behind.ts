@@ -1,5 +1,5 @@
 import type { Law } from './law.ts'
-import { descendantsOf, logOfRequest } from './lookups.ts'
+import { descendantsOf, isBesideSomebody, logOfRequest } from './lookups.ts'
 import { watchWorktrees } from './worktrees.ts'
 
 /** Law 9. */
@@ -50,7 +50,12 @@ export const NOTHING_LEFT_BEHIND: Law = {
           broken(`${agentId} has ended and its request is still open`)
         // A child whose log cannot be written cannot end; its parent does not wait for that.
         if (plan.diskFaults.length > 0) return
-        const below = descendantsOf(disk.logs, agentId).filter(({ state }) => state.run?.status === 'active')
+        const below = descendantsOf(disk.logs, agentId).filter(
+          ({ state }) =>
+            state.run?.status === 'active' &&
+            // Who is in the background goes on, and somebody above is told; not when its parent was killed.
+            (event.status === 'killed' || !isBesideSomebody(disk.logs, agentId, state.birth)),
+        )
         if (below.length > 0)
           broken(`${agentId} has ended before its descendant ${below.map((log) => log.agentId).join()}`)
       },

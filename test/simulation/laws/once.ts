@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import { wordOn } from '../plan.ts'
+import type { ShadowLog } from '../shadow-logs.ts'
 import { eventsOf } from '../shadow-logs.ts'
 import type { Body } from '../tools.ts'
 import type { Law } from './law.ts'
@@ -43,7 +44,7 @@ export const ONCE: Law = {
         const bodies = tools.bodies.filter(
           ({ agentId, callId }) => agentId === log.agentId && callId === event.callId,
         )
-        if (!bodies.some(({ hasActed }) => hasActed))
+        if (!bodies.some(({ hasActed }) => hasActed) && !hasLaunched(log, event.callId))
           broken(`call ${event.callId} of ${log.agentId} is ok, and nothing was done`)
       },
       onEnd: () => {
@@ -61,4 +62,10 @@ export const ONCE: Law = {
       },
     }
   },
+}
+
+/** Whether the call has started a child, and its agent is owed the end of it. */
+function hasLaunched(log: ShadowLog, callId: string): boolean {
+  const started = eventsOf(log, 'call.started').find((event) => event.callId === callId)
+  return eventsOf(log, 'child.launched').some(({ child }) => child.agentId === started?.child?.agentId)
 }

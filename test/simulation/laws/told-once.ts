@@ -1,3 +1,6 @@
+import { hasChoice } from '../../../src/machines/agent/context.ts'
+import type { RunKey } from '../../../src/machines/agent/events.ts'
+import type { ShadowLog } from '../shadow-logs.ts'
 import { eventsOf } from '../shadow-logs.ts'
 import type { Law } from './law.ts'
 import { isOutOfReach } from './lookups.ts'
@@ -9,21 +12,35 @@ export const TOLD_ONCE: Law = {
   text: 'Each finished child reaches its parent exactly once, whatever the parent is doing at that moment, also across a restart.',
   watch: ({ disk, plan }, broken) => ({
     onDurable: (log, { event }) => {
-      if (event.type !== 'call.ended' || event.delivered === undefined) return
-      const { agentId, run } = event.delivered
-      const end = eventsOf(disk.logs.of(agentId), 'agent.ended').find((each) => each.run === run)
-      if (end === undefined) broken(`${log.agentId} is told the end of ${agentId} run ${run}, which has none`)
-      if (end !== undefined && (end.status === 'completed') !== (event.outcome === 'ok'))
-        broken(`${log.agentId} is told ${event.outcome} of ${agentId}, which is ${end.status}`)
-      const told = eventsOf(log, 'call.ended').filter(
-        ({ delivered }) => delivered !== undefined && delivered.agentId === agentId && delivered.run === run,
-      )
-      if (told.length > 1) broken(`${log.agentId} is told ${told.length} times of ${agentId} run ${run}`)
-      const verdict = eventsOf(disk.logs.of(agentId), 'review.ended').at(-1)?.verdict.kind
-      const meant = verdict === 'flag' || verdict === 'block' ? 1 : 0
-      const warnings = [...JSON.stringify(event.result).matchAll(/SECURITY WARNING/g)].length
-      if (warnings !== meant)
-        broken(`the report of ${agentId} has ${warnings} warnings, and its review came to ${verdict}`)
+      const keys: readonly RunKey[] =
+        event.type === 'call.ended' && event.delivered !== undefined
+          ? [event.delivered]
+          : event.type === 'message.added' || event.type === 'run.started'
+            ? (event.tells ?? [])
+            : []
+      for (const { agentId, run } of keys) {
+        const end = eventsOf(disk.logs.of(agentId), 'agent.ended').find((each) => each.run === run)
+        if (end === undefined)
+          broken(`${log.agentId} is told the end of ${agentId} run ${run}, which has none`)
+        if (
+          end !== undefined &&
+          event.type === 'call.ended' &&
+          (end.status === 'completed') !== (event.outcome === 'ok')
+        )
+          broken(`${log.agentId} is told ${event.outcome} of ${agentId}, which is ${end.status}`)
+        const times = disk.logs.all
+          .flatMap(toldIn)
+          .filter((key) => key.agentId === agentId && key.run === run).length
+        if (times > 1) broken(`${agentId} run ${run} is told ${times} times, last to ${log.agentId}`)
+      }
+      if (event.type === 'call.ended' && event.delivered !== undefined) {
+        const { agentId } = event.delivered
+        const verdict = eventsOf(disk.logs.of(agentId), 'review.ended').at(-1)?.verdict.kind
+        const meant = verdict === 'flag' || verdict === 'block' ? 1 : 0
+        const warnings = [...JSON.stringify(event.result).matchAll(/SECURITY WARNING/g)].length
+        if (warnings !== meant)
+          broken(`the report of ${agentId} has ${warnings} warnings, and its review came to ${verdict}`)
+      }
     },
     onEnd: () => {
       for (const child of disk.logs.all) {
@@ -32,15 +49,20 @@ export const TOLD_ONCE: Law = {
         const calls = eventsOf(disk.logs.of(parent.agentId), 'call.ended').filter(
           ({ callId }) => callId === parent.callId,
         )
-        const keys = calls.flatMap(({ delivered }) =>
-          delivered?.agentId === child.agentId && delivered !== undefined ? [delivered.run] : [],
-        )
         if (calls.length !== 1)
           broken(`the call of child ${child.agentId} was answered ${calls.length} times`)
+        const keys = disk.logs.all
+          .flatMap(toldIn)
+          .flatMap(({ agentId, run }) => (agentId === child.agentId ? [run] : []))
         // A log that could not be written leaves a child that its parent has given up: it is told as interrupted.
         const gaveUp = plan.diskFaults.length > 0 && calls.every(({ outcome }) => outcome === 'interrupted')
+        // Whoever was stopped is told when it goes on, which nobody wants here.
+        const isOwed = disk.logs.all.some(
+          (log) => wasStopped(log) && owedIn(log).some(({ agentId }) => agentId === child.agentId),
+        )
         if (
           !gaveUp &&
+          !(isOwed && keys.length === 0) &&
           keys.join() !==
             eventsOf(child, 'agent.ended')
               .map(({ run }) => run)
@@ -52,4 +74,24 @@ export const TOLD_ONCE: Law = {
       }
     },
   }),
+}
+
+/** Ends that a log tells. */
+const toldIn = (log: ShadowLog): readonly RunKey[] => [
+  ...eventsOf(log, 'call.ended').flatMap(({ delivered }) => delivered ?? []),
+  ...[...eventsOf(log, 'message.added'), ...eventsOf(log, 'run.started')].flatMap(({ tells }) => tells ?? []),
+]
+
+/** Ends that its agent is still owed. */
+function owedIn(log: ShadowLog): readonly RunKey[] {
+  const settled = [...toldIn(log), ...eventsOf(log, 'child.released').map(({ child }) => child)]
+  return eventsOf(log, 'child.launched')
+    .map(({ child }) => child)
+    .filter(({ agentId, run }) => !settled.some((key) => key.agentId === agentId && key.run === run))
+}
+
+/** Its last run did not end by its own choice. */
+function wasStopped(log: ShadowLog): boolean {
+  const outcome = eventsOf(log, 'agent.ended').at(-1)?.outcome
+  return outcome !== undefined && !hasChoice(outcome)
 }
