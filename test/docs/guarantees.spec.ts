@@ -50,8 +50,12 @@ describe('the guarantees', () => {
   const named = testsIn(guide)
 
   it('are the laws that the simulation watches, by number and name', () => {
+    // A law that is watched in two parts has one section, under the name of the first.
+    const laws = LAWS.filter(
+      ({ number }, i) => number > 0 && LAWS.findIndex((law) => law.number === number) === i,
+    )
     expect(sections.map(({ law, title }) => [law, title.toLowerCase()])).toEqual(
-      LAWS.filter(({ number }) => number > 0).map(({ number, name }) => [number, name]),
+      laws.map(({ number, name }) => [number, name]),
     )
   })
 
