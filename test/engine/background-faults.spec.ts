@@ -16,6 +16,7 @@ import { readEntries } from '../../src/journal/read-entries.ts'
 import { StorageError } from '../../src/journal/storage.ts'
 import type { Fact, TestEngine } from '../helpers/engine.ts'
 import { settle, testEngine } from '../helpers/engine.ts'
+import { heldStorage } from '../helpers/held-storage.ts'
 
 const SESSION = '66666666-6666-4666-8666-666666666666'
 const rest = (): Promise<void> => settle(40)
@@ -578,5 +579,168 @@ describe('features.nesting', () => {
     await begin(test).result
     expect(children(test.facts)).toHaveLength(5)
     await test.engine.close()
+  })
+})
+
+describe('between two lines of two logs', () => {
+  const limited: Play = {
+    root: [callMany([agent('p', { subagent_type: 'short' }), agent('x')]), say('I wait')],
+    x: [callMany([pass('x')]), say('report of x')],
+    p: [callMany([agent('g')]), callMany([pass('p')]), say('never')],
+    g: [callMany([pass('g')]), say('report of g')],
+  }
+
+  it('an end that is being given away is told when it is given up, and not before', async () => {
+    for (const crashes of [false, true]) {
+      const { pass: tool, open } = doors()
+      const disk = heldStorage()
+      const test = engineOf(limited, tool, { storage: disk.storage })
+      const run = begin(test)
+      run.result.catch(() => {})
+      await rest()
+      disk.hold('child.released')
+      open('p')
+      await rest()
+      expect(disk.isHeld).toBe(true)
+      open('g')
+      await rest()
+      open('x')
+      await rest()
+      // Both have ended, and the root is owed both; but of one of them so is its parent still.
+      expect(ends(test.facts)).toHaveLength(2)
+      expect(told(test.facts)).toHaveLength(1)
+      if (!crashes) disk.release()
+      const next = crashes ? engineOf(limited, tool, { storage: disk.crash(), idsFrom: 500 }) : test
+      const result = crashes ? (await next.engine.resume(SESSION))?.result : run.result
+      expect((await result)?.status).toBe('completed')
+      await expectAllTold(next, crashes ? [...test.facts, ...next.facts] : test.facts)
+      await next.engine.close()
+    }
+  })
+
+  /** The root lets `c` report, and `s` speak to it then. */
+  const spoken: Play = {
+    root: [callMany([agent('p'), agent('s')]), say('I wait')],
+    p: [callMany([agent('c', { run_in_background: false })]), callMany([pass('p')]), say('p')],
+    c: [say('first report'), say('second report')],
+    s: [callMany([pass('s')]), () => callMany([send(spokenTo, 'go on')]), say('s')],
+  }
+  let spokenTo = ''
+  const idOf = ({ facts }: TestEngine, name: string): string =>
+    facts.find(({ event }) => event.type === 'agent.spawned' && event.plan.description === name)?.agentId ??
+    ''
+
+  it('somebody who is at its end is owed nothing more: who is above is told', async () => {
+    const { pass: tool, open } = doors()
+    const disk = heldStorage()
+    const test = engineOf(spoken, tool, { storage: disk.storage })
+    const run = begin(test)
+    await rest()
+    spokenTo = idOf(test, 'c')
+    disk.hold('agent.ended')
+    open('p')
+    await rest()
+    expect(disk.isHeld).toBe(true)
+    open('s')
+    await rest()
+    disk.release()
+    expect((await run.result).status).toBe('completed')
+    expect(ends(test.facts)).toContain(`${spokenTo}:2`)
+    await expectAllTold(test)
+    await test.engine.close()
+  })
+
+  it('a run that is about to begin is not lost', async () => {
+    const { pass: tool, open } = doors()
+    const disk = heldStorage()
+    const test = engineOf(spoken, tool, { storage: disk.storage })
+    const run = begin(test)
+    await rest()
+    spokenTo = idOf(test, 'c')
+    open('p')
+    await rest()
+    disk.hold(`agent-${spokenTo}`)
+    open('s')
+    await rest()
+    expect(disk.isHeld).toBe(true)
+    expect(test.facts.some(({ event }) => event.type === 'child.launched' && event.child.run === 2)).toBe(
+      true,
+    )
+    expect(told(test.facts)).not.toContain(`${spokenTo}:2`)
+    disk.release()
+    expect((await run.result).status).toBe('completed')
+    await expectAllTold(test)
+    await test.engine.close()
+  })
+
+  it('a run that nobody begins any more is no end that anybody is told', async () => {
+    const { pass: tool, open } = doors()
+    const disk = heldStorage()
+    const test = engineOf(spoken, tool, { storage: disk.storage })
+    begin(test).result.catch(() => {})
+    await rest()
+    spokenTo = idOf(test, 'c')
+    open('p')
+    await rest()
+    disk.hold(`agent-${spokenTo}`)
+    open('s')
+    await rest()
+    expect(disk.isHeld).toBe(true)
+    // Who was about to begin it is stopped, and does not begin it again.
+    void test.engine.kill(idOf(test, 's')).catch(() => {})
+    await rest()
+    const next = engineOf(spoken, tool, { storage: disk.crash(), idsFrom: 500 })
+    const run = await next.engine.resume(SESSION)
+    expect((await run?.result)?.status).toBe('completed')
+    const facts = [...test.facts, ...next.facts]
+    expect(told(facts)).not.toContain(`${spokenTo}:2`)
+    expect(facts.some(({ event }) => event.type === 'child.released')).toBe(true)
+    await expectAllTold(next, facts)
+    await next.engine.close()
+  })
+
+  it('a child that was born for a killed parent is ended and told by the call that started it', async () => {
+    const { pass: tool } = doors()
+    const disk = heldStorage()
+    const play: Play = {
+      root: [callMany([agent('p')]), say('I wait')],
+      p: [callMany([agent('c')]), say('p')],
+      c: [callMany([pass('c')]), say('c')],
+    }
+    const test = engineOf(play, tool, { storage: disk.storage })
+    disk.hold('"content":"I am c"')
+    const run = begin(test)
+    run.result.catch(() => {})
+    await rest()
+    expect(disk.isHeld).toBe(true)
+    void test.engine.kill(idOf(test, 'p')).catch(() => {})
+    await rest()
+    disk.write()
+    const next = engineOf(play, tool, { storage: disk.crash(), idsFrom: 500 })
+    const resumed = await next.engine.resume(SESSION)
+    expect((await resumed?.result)?.status).toBe('completed')
+    const c = next.facts.find(({ event }) => event.type === 'agent.ended')
+    expect(told(next.facts)).toHaveLength(2)
+    expect(c?.event).toMatchObject({ status: 'killed' })
+    expect(await violations(next.storage)).toEqual([])
+    await next.engine.close()
+  })
+
+  it('a child in the background that ended before anybody knew of it is told of as any other', async () => {
+    const { pass: tool } = doors()
+    const disk = heldStorage()
+    const play: Play = { root: [callMany([agent('c')]), say('I wait')], c: [say('c')] }
+    const test = engineOf(play, tool, { storage: disk.storage })
+    disk.hold('child.launched')
+    begin(test).result.catch(() => {})
+    await rest()
+    expect(disk.isHeld).toBe(true)
+    expect(ends(test.facts)).toHaveLength(1)
+    const next = engineOf(play, tool, { storage: disk.crash(), idsFrom: 500 })
+    expect((await (await next.engine.resume(SESSION))?.result)?.status).toBe('completed')
+    const call = next.facts.find(({ event }) => event.type === 'call.ended')?.event
+    expect(call).toMatchObject({ toolUseResult: { status: 'async_launched' } })
+    await expectAllTold(next, [...test.facts, ...next.facts])
+    await next.engine.close()
   })
 })
