@@ -32,5 +32,5 @@ export function readPlainMapping(lines: readonly string[]): Readonly<Record<stri
  * colon in prose without quotes, unless it stands in a comment.
  */
 export function isProseWithColon(value: string): boolean {
-  return /^[ \t]*[A-Za-z][^#]*?:(?:[ \t]|$)/.test(value)
+  return /^[ \t]*[A-Za-z][^#\r\n]*?:(?:[ \t]|$)/.test(value)
 }
