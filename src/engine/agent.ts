@@ -26,7 +26,7 @@ import type { ModelUsage } from '../journal/projections/usage.ts'
 import type { MaybePromise } from '../journal/storage.ts'
 import { StorageError } from '../journal/storage.ts'
 import type { Phase } from '../machines/agent/accepts.ts'
-import { accepts, phaseOf } from '../machines/agent/accepts.ts'
+import { accepts, isBeforeSettling, phaseOf } from '../machines/agent/accepts.ts'
 import type {
   AgentEvent,
   AgentEventOf,
@@ -39,6 +39,7 @@ import type { AgentState } from '../machines/agent/fold.ts'
 import { foldAgent, isActive, isBetweenRuns } from '../machines/agent/fold.ts'
 import type { PromptContent, ToolUseBlock } from '../machines/agent/messages.ts'
 import { isToolUse } from '../machines/agent/messages.ts'
+import { runName } from '../machines/agent/run-key.ts'
 import type { AgentId, CallId } from '../machines/ids.ts'
 import { AgentServers } from './agent-servers.ts'
 import { AgentSnapshots } from './agent-snapshots.ts'
@@ -153,7 +154,6 @@ export class Agent implements MailboxOwner {
   /** Who waits for something to tell it, and who waits for it to leave the foreground. */
   #newsWaiters: (() => void)[] = []
   #placementWaiters: (() => void)[] = []
-  #takesChildren = true
   /** Which call tells an end, by the name of the run. */
   readonly #claims = new Map<string, CallId>()
   #waiters: { readonly resolve: (ended: EndedRun) => void; readonly reject: (error: unknown) => void }[] = []
@@ -236,11 +236,22 @@ export class Agent implements MailboxOwner {
     return this.#actor !== undefined && isActive(this.#actor.snapshot)
   }
 
+  /** The actor of the run that is on, or was last, when everything that is staged has happened. */
+  get #stagedActor(): RunActor | undefined {
+    const last = this.#staged.at(-1)
+    return last === undefined ? this.#actor : last.actor
+  }
+
   /** Whether a run is on when everything that is staged has happened. */
   get #willRun(): boolean {
-    const last = this.#staged.at(-1)
-    const actor = last === undefined ? this.#actor : last.actor
+    const actor = this.#stagedActor
     return actor !== undefined && isActive(actor.stagedSnapshot)
+  }
+
+  /** Whether ends can still be entrusted to it: the root is told with its next prompt, a child only in its run. */
+  get #takesChildren(): boolean {
+    const actor = this.#stagedActor
+    return this.parent === undefined || (actor !== undefined && isBeforeSettling(actor.stagedSnapshot))
   }
 
   /** Running time of the run in milliseconds. */
@@ -424,20 +435,12 @@ export class Agent implements MailboxOwner {
     return this.#mailbox.postLate(() => (this.#takesChildren ? [{ type: 'child.launched', child }] : []))
   }
 
-  /** Nobody is entrusted to it any more, unless it is sent back to work. Who was is in its log when this resolves. */
-  async closeToChildren(): Promise<void> {
-    await this.#mailbox.postLate(() => {
-      this.#takesChildren = false
-      return []
-    })
-  }
-
   /**
    * Whether this call is the one that tells an end that the agent is owed: of several that read it at the same time
    * the first one is.
    */
-  claimsEnd({ agentId, run }: RunKey, callId: CallId): boolean {
-    const name = `${agentId}:${run}`
+  claimsEnd(end: RunKey, callId: CallId): boolean {
+    const name = runName(end)
     const holder = this.#claims.get(name)
     const isHeld = this.#actor?.snapshot.context.calls.some((call) => call.callId === holder) === true
     if (isHeld && holder !== callId) return false
@@ -670,8 +673,7 @@ export class Agent implements MailboxOwner {
   // ── mailbox ──────────────────────────────────────────────────────────────────────────────────────────
 
   stage(draft: EventDraft): { readonly recorded: Recorded; readonly text: string } | 'late' {
-    const last = this.#staged.at(-1)
-    const actor = last === undefined ? this.#actor : last.actor
+    const actor = this.#stagedActor
     const isBorn = this.isBorn || this.#staged.some(({ recorded }) => recorded.event.type === 'agent.spawned')
     if (draft.type === 'agent.spawned') {
       if (isBorn) return 'late'
@@ -771,15 +773,11 @@ export class Agent implements MailboxOwner {
         return
       case 'message.added':
       case 'run.started':
-        if (event.type === 'run.started') this.#takesChildren = true
         for (const key of event.tells ?? []) this.session.forgetEnd(key)
-        return
-      case 'stop.blocked':
-        this.#takesChildren = true
         return
       case 'call.ended':
         if (event.delivered === undefined) return
-        this.#claims.delete(`${event.delivered.agentId}:${event.delivered.run}`)
+        this.#claims.delete(runName(event.delivered))
         this.session.forgetEnd(event.delivered)
         return
       case 'agent.backgrounded': {

@@ -19,12 +19,12 @@ import type {
 import { unknownAgent } from '../effects/tools/agents/words.ts'
 import { hasChoice } from '../machines/agent/context.ts'
 import type { RunKey } from '../machines/agent/events.ts'
+import { isAmong } from '../machines/agent/run-key.ts'
 import { AgentId } from '../machines/ids.ts'
 import type { Agent } from './agent.ts'
 import type { EngineCore } from './core.ts'
 import { Suspended } from './effects/suspended.ts'
 import { EngineError } from './errors.ts'
-import { isSameRun } from './log-digest.ts'
 import { reviveAgent } from './revive.ts'
 import { totalOf } from './tree-usage.ts'
 import { nextMacrotask, orAborted } from './waits.ts'
@@ -62,8 +62,7 @@ export function agentsPort(core: EngineCore, caller: Agent, signal: AbortSignal)
     if (found === undefined) return unknown
     const { task, end } = found
     const key: RunKey = { agentId: id, run: end.ended.run }
-    const isOwed =
-      caller.digest.owed.some((other) => isSameRun(other, key)) && !session.isHeldBelow(caller, key)
+    const isOwed = isAmong(caller.digest.owed, key) && !session.isHeldBelow(caller, key)
     const maxChars = core.limits.agentResultChars
     return {
       kind: 'ended',

@@ -16,6 +16,7 @@ import { costOf } from '../definitions/prices.ts'
 import { totalTokensOf } from '../definitions/report.ts'
 import type { ModelUsage } from '../journal/projections/usage.ts'
 import type { AgentEventOf, RunKey } from '../machines/agent/events.ts'
+import { runName } from '../machines/agent/run-key.ts'
 import type { AgentId } from '../machines/ids.ts'
 import type { Agent } from './agent.ts'
 import type { EngineCore } from './core.ts'
@@ -38,8 +39,6 @@ interface UntoldEnd {
   readonly agent: Agent
   readonly modelUsage: ModelUsage
 }
-
-const keyOf = ({ agentId, run }: RunKey): string => `${agentId}:${run}`
 
 export class SessionBudget {
   readonly #core: EngineCore
@@ -104,12 +103,12 @@ export class SessionBudget {
   /** An agent has ended and is let go; its parent's log does not have its usage yet. */
   keep(agent: Agent, run: number, modelUsage: ModelUsage): void {
     if (!this.limits(agent)) return
-    this.#untold.set(keyOf({ agentId: agent.id, run }), { agent, modelUsage })
+    this.#untold.set(runName({ agentId: agent.id, run }), { agent, modelUsage })
   }
 
   /** Now it has. */
   told(key: RunKey): void {
-    if (this.#untold.size > 0) this.#untold.delete(keyOf(key))
+    if (this.#untold.size > 0) this.#untold.delete(runName(key))
   }
 
   #settled(signal: AbortSignal): Promise<void> {

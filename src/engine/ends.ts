@@ -6,6 +6,7 @@ import type { EndedTask } from '../definitions/notice.ts'
 import type { RefusedCall } from '../definitions/review/notes.ts'
 import { createLogReader } from '../journal/read-log.ts'
 import type { AgentEventOf, RunKey } from '../machines/agent/events.ts'
+import { runName } from '../machines/agent/run-key.ts'
 import type { AgentId } from '../machines/ids.ts'
 import type { Agent, EndedRun } from './agent.ts'
 import type { EngineCore } from './core.ts'
@@ -28,8 +29,6 @@ export type RunState =
   | { readonly kind: 'running' }
   /** Its log does not tell, and nobody will. */
   | { readonly kind: 'lost'; readonly why: string }
-
-const nameOf = ({ agentId, run }: RunKey): string => `${agentId}:${run}`
 
 /** Ends that are kept at hand. What is not is read from its log: this bounds memory, not what can be told. */
 const MOST_KNOWN = 64
@@ -64,19 +63,19 @@ export class SessionEnds {
   }
 
   #keep(key: RunKey, state: Exclude<RunState, { kind: 'running' }>): void {
-    this.#known.set(nameOf(key), state)
+    this.#known.set(runName(key), state)
     const [oldest] = this.#known.keys()
     if (this.#known.size > MOST_KNOWN && oldest !== undefined) this.#known.delete(oldest)
   }
 
   /** It has been told. */
   forget(key: RunKey): void {
-    this.#known.delete(nameOf(key))
+    this.#known.delete(runName(key))
   }
 
   /** What has become of a run. */
   async stateOf(key: RunKey): Promise<RunState> {
-    const known = this.#known.get(nameOf(key))
+    const known = this.#known.get(runName(key))
     if (known !== undefined) return known
     const live = this.#core.agents.get(key.agentId)
     if (live !== undefined && (live.runNumber < key.run || (live.isRunning && live.runNumber === key.run)))

@@ -38,6 +38,7 @@ import {
 } from '../machines/agent/events.ts'
 import type { ToolResultBlock, ToolUseBlock } from '../machines/agent/messages.ts'
 import { isText, isToolUse, textOf, Usage } from '../machines/agent/messages.ts'
+import { withoutRuns } from '../machines/agent/run-key.ts'
 import { AgentId, BlobHash, CallId } from '../machines/ids.ts'
 import type { Denial } from './api.ts'
 import { CallLedger } from './call-ledger.ts'
@@ -380,7 +381,7 @@ export class LogDigest {
 
   #settle(told: readonly RunKey[]): void {
     if (this.#owed.length === 0) return
-    this.#owed = this.#owed.filter((key) => !told.some((other) => isSameRun(key, other)))
+    this.#owed = withoutRuns(this.#owed, told)
   }
 
   #noteSender(messageId: string): void {
@@ -640,9 +641,6 @@ const keepTold = (
   about: readonly string[],
 ): Readonly<Record<string, BlobHash>> =>
   Object.fromEntries(Object.entries(told).filter(([name]) => about.includes(name)))
-
-/** Whether two keys name the same run of the same agent. */
-export const isSameRun = (a: RunKey, b: RunKey): boolean => a.agentId === b.agentId && a.run === b.run
 
 /** The agent that a message is from: its id is a key, `<agent>:<call>`. */
 const senderOf = (messageId: string): string => messageId.slice(0, messageId.indexOf(':'))

@@ -22,6 +22,7 @@ import type { SessionLock } from '../journal/session-lock.ts'
 import type { AgentEventOf, Origin, RunKey, SpawnPlan } from '../machines/agent/events.ts'
 import { MACHINE_VERSION } from '../machines/agent/events.ts'
 import type { PromptContent } from '../machines/agent/messages.ts'
+import { isAmong, withoutRuns } from '../machines/agent/run-key.ts'
 import type { AgentId, BlobHash, CallId, SessionId } from '../machines/ids.ts'
 import type { EndedRun, Prepared } from './agent.ts'
 import { Agent } from './agent.ts'
@@ -32,7 +33,6 @@ import { SessionEnds } from './ends.ts'
 import type { EngineDiagnosticCode } from './errors.ts'
 import { EngineClosedError, EngineError, messageOf } from './errors.ts'
 import { inheritance } from './inherit.ts'
-import { isSameRun } from './log-digest.ts'
 import type { Posted } from './mailbox.ts'
 import { render } from './render.ts'
 import { SessionDefinitions } from './session-definitions.ts'
@@ -166,11 +166,11 @@ export class Session {
     return agent.postLate(() => {
       // Another line may have told some of it meanwhile: then this is not what there is to say any more.
       const { owed: untold, mail } = agent.digest
-      if (!tells.every((key) => untold.some((other) => isSameRun(key, other)))) return []
+      if (!tells.every((key) => isAmong(untold, key))) return []
       const isNew = (id: string): boolean =>
         mail.some(({ messageId }) => messageId === id) || !agent.digest.hasMessage(id)
       if (!injects.every(isNew)) return []
-      const owed = untold.filter((key) => !tells.some((other) => isSameRun(key, other)))
+      const owed = withoutRuns(untold, tells)
       const started: AgentEventOf<'run.started'> = {
         type: 'run.started',
         run: (birth?.base?.run ?? agent.runNumber) + 1,
@@ -229,7 +229,7 @@ export class Session {
    */
   async entrust(from: Agent, child: RunKey): Promise<Agent> {
     for (let host = this.hostOf(from); ; host = this.hostOf(host)) {
-      if (host.digest.owed.some((key) => isSameRun(key, child))) return host
+      if (isAmong(host.digest.owed, child)) return host
       // A log that cannot be written has stopped its agent: then somebody above is told.
       if ((await host.takeChild(child).catch(() => 'late')) === 'taken') return host
       if (host.parent === undefined) throw new Suspended(`nobody can be told the end of ${child.agentId}`)
@@ -517,8 +517,7 @@ export class Session {
   ownerOf({ id, parent }: Pick<Agent, 'id' | 'parent'>, run: number): Agent | undefined {
     for (let ancestor = parent; ancestor !== undefined; ancestor = ancestor.parent) {
       const { digest } = this.#live.get(ancestor.id) ?? ancestor
-      if (digest.owed.some((key) => isSameRun(key, { agentId: id, run })))
-        return this.#live.get(ancestor.id) ?? ancestor
+      if (isAmong(digest.owed, { agentId: id, run })) return this.#live.get(ancestor.id) ?? ancestor
     }
     return undefined
   }
@@ -529,12 +528,7 @@ export class Session {
    */
   isHeldBelow({ birth }: Agent, end: RunKey): boolean {
     for (const other of this.#live.values()) {
-      if (
-        other.isBorn &&
-        other.birth.depth > birth.depth &&
-        other.digest.owed.some((key) => isSameRun(key, end))
-      )
-        return true
+      if (other.isBorn && other.birth.depth > birth.depth && isAmong(other.digest.owed, end)) return true
     }
     return false
   }

@@ -15,11 +15,11 @@ import { agentResultContent, agentStructuredResult, keptWorktreeNote } from '../
 import type { SpawnPlan } from '../../definitions/spawn-situation.ts'
 import type { AgentEventOf, RunKey } from '../../machines/agent/events.ts'
 import type { ToolUseBlock } from '../../machines/agent/messages.ts'
+import { isAmong } from '../../machines/agent/run-key.ts'
 import type { CallId } from '../../machines/ids.ts'
 import type { Agent, EndedRun } from '../agent.ts'
 import type { EngineCore } from '../core.ts'
 import { refusedOf } from '../ends.ts'
-import { isSameRun } from '../log-digest.ts'
 import { loggedPlan } from '../logged-plan.ts'
 import type { Session } from '../session.ts'
 import { ownResult } from '../tree-usage.ts'
@@ -85,7 +85,7 @@ function letGo(child: Agent): void {
 
 /** The agent is owed the end of a run in the background from now on. */
 async function launch(agent: Agent, child: RunKey): Promise<void> {
-  if (agent.digest.owed.some((key) => isSameRun(key, child))) return
+  if (isAmong(agent.digest.owed, child)) return
   if ((await agent.post({ type: 'child.launched', child })) === 'late')
     throw new Suspended(`agent ${agent.id} could not be told of ${child.agentId}`)
 }

@@ -41,7 +41,6 @@ async function settleChildren(core: EngineCore, agent: Agent): Promise<void> {
   const outcome = agent.run?.snapshot.context.outcome
   if (outcome === undefined) return
   const { session, parent } = agent
-  if (parent !== undefined) await agent.closeToChildren()
   if (outcome.kind === 'killed') {
     if (outcome.spares !== 'background') await endChildren(core, agent)
     return

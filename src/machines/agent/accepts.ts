@@ -26,7 +26,7 @@ export type Phase =
 
 const END_STATUSES = ['completed', 'failed', 'killed'] as const
 
-const LIVE = [
+const BEFORE_SETTLING = [
   'awaitingPrompt',
   'preparing',
   'requesting',
@@ -34,10 +34,11 @@ const LIVE = [
   'acting',
   'checking',
   'waiting',
-  'draining',
-  'stopping',
-  'reviewing',
 ] as const
+
+const SETTLING = ['draining', 'stopping', 'reviewing'] as const
+
+const LIVE = [...BEFORE_SETTLING, ...SETTLING] as const
 
 export const ACCEPTED: Readonly<Record<RunEventType, readonly Phase[]>> = {
   'run.started': ['awaitingPrompt'],
@@ -62,33 +63,15 @@ export const ACCEPTED: Readonly<Record<RunEventType, readonly Phase[]>> = {
   'stop.blocked': ['stopping'],
   'review.requested': ['draining', 'stopping'],
   'review.ended': ['draining', 'reviewing'],
-  'kill.requested': [
-    'awaitingPrompt',
-    'preparing',
-    'requesting',
-    'compacting',
-    'acting',
-    'checking',
-    'waiting',
-    'stopping',
-    'reviewing',
-  ],
+  'kill.requested': [...BEFORE_SETTLING, 'stopping', 'reviewing'],
   'report.accepted': ['checking'],
   'report.rejected': ['checking'],
   'agent.faulted': LIVE,
   'agent.backgrounded': ['requesting', 'compacting', 'acting', 'checking', 'waiting'],
-  'agent.ended': ['draining', 'stopping', 'reviewing'],
+  'agent.ended': SETTLING,
   'message.added': LIVE,
   // Before it settles: whoever comes later starts the next run.
-  'message.accepted': [
-    'awaitingPrompt',
-    'preparing',
-    'requesting',
-    'compacting',
-    'acting',
-    'checking',
-    'waiting',
-  ],
+  'message.accepted': BEFORE_SETTLING,
   'child.launched': LIVE,
   'child.released': LIVE,
   'agent.diagnosed': LIVE,
@@ -118,6 +101,12 @@ export function phaseOf({ value }: Pick<RunSnapshot, 'value'>): Phase {
   // `deciding` is left in the same step that enters it, so a settled snapshot is never in it.
   const turn = value.running.turn
   return turn === 'deciding' ? 'requesting' : turn
+}
+
+/** Whether a run has neither ended nor come to its outcome: what is left to do may still be its own. */
+export function isBeforeSettling(run: RunSnapshot): boolean {
+  const phase: Phase = phaseOf(run)
+  return BEFORE_SETTLING.some((before) => before === phase)
 }
 
 /**

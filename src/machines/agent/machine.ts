@@ -28,7 +28,8 @@ import {
   isEndOf,
   mayBeReviewed,
 } from './context.ts'
-import type { AgentEventOf, Fault, Outcome, RunEvent, RunKey } from './events.ts'
+import type { AgentEventOf, Fault, Outcome, RunEvent } from './events.ts'
+import { withoutRuns } from './run-key.ts'
 
 /** What every effect is given: ids. It looks the rest up, so that a restart finds the same. */
 export interface EffectInput {
@@ -68,9 +69,6 @@ function reply(event: RunEvent): AgentEventOf<'reply.received'> {
   if (event.type !== 'reply.received') throw new TypeError(`expected a reply, got ${event.type}`)
   return event
 }
-
-const without = (keys: readonly RunKey[], gone: readonly RunKey[]): readonly RunKey[] =>
-  keys.filter(({ agentId, run }) => !gone.some((key) => key.agentId === agentId && key.run === run))
 
 const unread = (mail: readonly string[], injected: readonly string[]): readonly string[] =>
   mail.filter((id) => !injected.includes(id))
@@ -158,7 +156,7 @@ const parts = setup({
       event.type === 'child.launched' ? { owed: [...context.owed, event.child] } : {},
     ),
     forgetChild: assign(({ context, event }) =>
-      event.type === 'child.released' ? { owed: without(context.owed, [event.child]) } : {},
+      event.type === 'child.released' ? { owed: withoutRuns(context.owed, [event.child]) } : {},
     ),
     rememberMail: assign(({ context, event }) =>
       event.type === 'message.accepted' ? { mail: [...context.mail, event.messageId] } : {},
@@ -166,7 +164,7 @@ const parts = setup({
     takeNews: assign(({ context, event }) =>
       event.type === 'message.added' && (event.tells !== undefined || event.injects !== undefined)
         ? {
-            owed: without(context.owed, event.tells ?? []),
+            owed: withoutRuns(context.owed, event.tells ?? []),
             mail: unread(context.mail, event.injects ?? []),
           }
         : {},
@@ -209,7 +207,7 @@ const parts = setup({
       return {
         calls: context.calls.filter((call) => call !== ended),
         ...(event.delivered !== undefined &&
-          context.owed.length > 0 && { owed: without(context.owed, [event.delivered]) }),
+          context.owed.length > 0 && { owed: withoutRuns(context.owed, [event.delivered]) }),
         ...(event.injects !== undefined && { mail: unread(context.mail, event.injects) }),
         ...(ended !== undefined &&
           event.outcome === 'denied' && {
