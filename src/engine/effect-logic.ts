@@ -10,8 +10,8 @@
  */
 import type { CallbackActorLogic } from 'xstate'
 import { fromCallback } from 'xstate'
+import type { EffectInput } from '../machines/agent/effects.ts'
 import type { EventDraft, RunEvent } from '../machines/agent/events.ts'
-import type { EffectInput } from '../machines/agent/machine.ts'
 import type { AgentId } from '../machines/ids.ts'
 import type { Agent } from './agent.ts'
 

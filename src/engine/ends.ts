@@ -3,7 +3,6 @@
  * is read from the logs, so that nothing depends on who was there when it happened.
  */
 import type { EndedTask } from '../definitions/notice.ts'
-import type { RefusedCall } from '../definitions/review/notes.ts'
 import { createLogReader } from '../journal/read-log.ts'
 import type { AgentEventOf, RunKey } from '../machines/agent/events.ts'
 import { runName } from '../machines/agent/run-key.ts'
@@ -13,6 +12,8 @@ import type { EngineCore } from './core.ts'
 import { messageOf } from './errors.ts'
 import { LogDigest } from './log-digest.ts'
 import { writeReport } from './outputs.ts'
+import type { EndedAgent } from './report-facts.ts'
+import { reportFacts } from './report-facts.ts'
 import type { Session } from './session.ts'
 
 /** An end with everything that may be told of it. */
@@ -46,7 +47,8 @@ export class SessionEnds {
   /** Keeps the end of a run until it is told. */
   note(agent: Agent, end: EndedRun): void {
     const isOneShot = agent.definition?.isOneShot === true
-    const task = taskOf(agent.birth, end, agent.logPath, isOneShot, agent.outputFile)
+    const { birth, logPath, outputFile } = agent
+    const task = taskOf({ birth, isOneShot, logPath }, end, outputFile)
     const known: TaskEnd = { end, task, startedBy: agent.parent?.id }
     this.#keep({ agentId: agent.id, run: end.ended.run }, { kind: 'ended', end: known })
     writeReport(this.#core, known)
@@ -119,7 +121,7 @@ export class SessionEnds {
       found = {
         end,
         startedBy: birth.parent?.agentId,
-        task: taskOf(birth, end, path, isOneShot, this.#session.outputFileOf(birth.agentId)),
+        task: taskOf({ birth, isOneShot, logPath: path }, end, this.#session.outputFileOf(birth.agentId)),
       }
       if (run !== undefined) return found
     }
@@ -127,41 +129,13 @@ export class SessionEnds {
   }
 }
 
-/** What was refused to the agent itself. Of its descendants' refusals only some are known after a restart. */
-export function refusedOf({ denials }: EndedRun, id: AgentId): readonly RefusedCall[] {
-  return denials
-    .filter(({ agentId }) => agentId === id)
-    .map(({ toolName, toolInput, reason }) => ({ toolName, input: toolInput, reason }))
-}
-
-function taskOf(
-  { agentId, plan, parent }: AgentEventOf<'agent.spawned'>,
-  end: EndedRun,
-  logPath: string,
-  isOneShot: boolean,
-  outputFile: string | undefined,
-): EndedTask {
-  const { ended, text } = end
-  const { outcome } = ended
+function taskOf(agent: EndedAgent, end: EndedRun, outputFile: string | undefined): EndedTask {
+  const { plan, parent } = agent.birth
+  const { status, outcome } = end.ended
   return {
-    agentId,
-    agentType: plan.agentType,
+    ...reportFacts(agent, end),
     description: plan.description,
-    // The task stands in the call that gave it.
-    prompt: '',
-    text,
-    status: ended.status,
-    outcome,
-    usage: ended.usage,
-    toolUses: ended.toolUses,
-    durationMs: ended.durationMs,
-    denials: ended.denials,
-    worktreePath: ended.worktreePath,
-    worktreeBranch: ended.worktreeBranch,
-    refused: refusedOf(end, agentId),
-    review: end.review,
-    isOneShot,
-    logPath,
+    status,
     outputFile,
     ...(parent !== undefined && { toolUseId: parent.toolUseId }),
     ...(outcome.kind === 'failed' && { why: outcome.fault.message }),

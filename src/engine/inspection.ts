@@ -13,7 +13,7 @@
  */
 import type { InspectionEvent } from 'xstate'
 import { toObserver } from 'xstate'
-import { callActorId } from '../machines/agent/machine.ts'
+import { callActorId } from '../machines/agent/effects.ts'
 import { CallId } from '../machines/ids.ts'
 import type { Agent } from './agent.ts'
 import type { Inspector } from './api.ts'

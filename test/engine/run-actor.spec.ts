@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import { fromCallback } from 'xstate'
 import { RunActor } from '../../src/engine/run-actor.ts'
+import type { CallInput, EffectInput } from '../../src/machines/agent/effects.ts'
 import type { RunEvent } from '../../src/machines/agent/events.ts'
 import { beginRun, foldRun } from '../../src/machines/agent/fold.ts'
-import type { CallInput, EffectInput } from '../../src/machines/agent/machine.ts'
 import { agentMachine } from '../../src/machines/agent/machine.ts'
 import type { AgentId, CallId } from '../../src/machines/ids.ts'
 

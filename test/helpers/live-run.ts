@@ -3,9 +3,9 @@
  */
 import type { ActorRefFrom } from 'xstate'
 import { createActor, fromCallback } from 'xstate'
+import type { CallInput, EffectInput, EffectName } from '../../src/machines/agent/effects.ts'
 import type { RunEvent } from '../../src/machines/agent/events.ts'
 import type { RunSnapshot } from '../../src/machines/agent/fold.ts'
-import type { CallInput, EffectInput, EffectName } from '../../src/machines/agent/machine.ts'
 import { agentMachine } from '../../src/machines/agent/machine.ts'
 import { AGENT, RUN } from './run-events.ts'
 

@@ -1,5 +1,5 @@
 /** Waits until there is something that the agent must be told: the end of a child in the background, or a message. */
-import type { EffectInput } from '../../machines/agent/machine.ts'
+import type { EffectInput } from '../../machines/agent/effects.ts'
 import type { EngineCore } from '../core.ts'
 import type { Effect } from '../effect-logic.ts'
 import { newsFor, newsLine } from '../news.ts'

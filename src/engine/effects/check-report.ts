@@ -1,6 +1,6 @@
 /** Looks at the report of a run before it may complete: is there one, and does it have the form that was asked for? */
 import { checkReport as checkAgainst } from '../../definitions/report-schema.ts'
-import type { EffectInput } from '../../machines/agent/machine.ts'
+import type { EffectInput } from '../../machines/agent/effects.ts'
 import type { Agent } from '../agent.ts'
 import type { EngineCore } from '../core.ts'
 import type { Effect } from '../effect-logic.ts'

@@ -9,8 +9,8 @@ import type { Conversation } from '../../journal/projections/conversation.ts'
 import { requestMessages } from '../../journal/projections/request-messages.ts'
 import type { ModelUsage } from '../../journal/projections/usage.ts'
 import { addModelUsage } from '../../journal/projections/usage.ts'
+import type { EffectInput } from '../../machines/agent/effects.ts'
 import type { AgentEventOf, Fault } from '../../machines/agent/events.ts'
-import type { EffectInput } from '../../machines/agent/machine.ts'
 import type { RequestMessage } from '../../machines/agent/messages.ts'
 import { textOf } from '../../machines/agent/messages.ts'
 import type { Agent } from '../agent.ts'
@@ -19,6 +19,7 @@ import type { Effect } from '../effect-logic.ts'
 import { reasonsOf } from '../hooks/engine-hooks.ts'
 import { summed } from './context-window.ts'
 import { admitRequest } from './limits.ts'
+import { modelRequest } from './model-request.ts'
 
 /** One that does not succeed is tried once more. */
 const ATTEMPTS = 2
@@ -73,9 +74,6 @@ async function summarise(
   messages: readonly RequestMessage[],
   signal: AbortSignal,
 ): Promise<Summary> {
-  const { prepared, model } = agent
-  if (prepared === undefined) throw new Error('a compaction was asked for before the run was prepared')
-  const effort = agent.birth.plan.effort?.value
   let modelUsage: ModelUsage = {}
   let why: Fault = NOTHING_TO_SUM_UP
   for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
@@ -89,15 +87,7 @@ async function summarise(
     try {
       const { reply } = await collect(
         core.model.stream(
-          {
-            model,
-            system: prepared.system,
-            tools: prepared.tools,
-            messages,
-            maxTokens: admission.maxTokens,
-            ...(effort !== undefined && { effort }),
-            source: 'compact',
-          },
+          modelRequest(agent, messages, { maxTokens: admission.maxTokens, source: 'compact' }),
           signal,
         ),
         signal,

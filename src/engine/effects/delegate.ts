@@ -11,6 +11,7 @@
  */
 import type { AgentInput } from '../../definitions/agent-tool.ts'
 import { launchedText } from '../../definitions/notice.ts'
+import type { ReportFacts } from '../../definitions/report.ts'
 import { agentResultContent, agentStructuredResult, keptWorktreeNote } from '../../definitions/report.ts'
 import type { SpawnPlan } from '../../definitions/spawn-situation.ts'
 import type { AgentEventOf, RunKey } from '../../machines/agent/events.ts'
@@ -19,11 +20,11 @@ import { isAmong } from '../../machines/agent/run-key.ts'
 import type { CallId } from '../../machines/ids.ts'
 import type { Agent, EndedRun } from '../agent.ts'
 import type { EngineCore } from '../core.ts'
-import { refusedOf } from '../ends.ts'
 import { loggedPlan } from '../logged-plan.ts'
+import { reportFacts } from '../report-facts.ts'
 import type { Session } from '../session.ts'
 import { ownResult } from '../tree-usage.ts'
-import { failedResult } from './results.ts'
+import { failedResult, okResult } from './results.ts'
 import type { Call } from './run-call.ts'
 import { Suspended } from './suspended.ts'
 
@@ -94,26 +95,16 @@ async function launch(agent: Agent, child: RunKey): Promise<void> {
 function launched(agent: Agent, { callId, block }: Call, child: Agent): CallEnded {
   const { plan } = child.birth
   const { outputFile } = child
-  return {
-    type: 'call.ended',
-    callId,
-    outcome: 'ok',
-    result: {
-      type: 'tool_result',
-      tool_use_id: block.id,
-      content: [{ type: 'text', text: launchedText(child.id, outputFile) }],
-    },
-    toolUseResult: {
-      status: 'async_launched',
-      agentId: child.id,
-      description: plan.description,
-      prompt: promptOf(block.input),
-      ...(outputFile !== undefined && {
-        outputFile,
-        canReadOutputFile: agent.mayUse('Read') || agent.mayUse('Bash'),
-      }),
-    },
-  }
+  return okResult(callId, block.id, [{ type: 'text', text: launchedText(child.id, outputFile) }], {
+    status: 'async_launched',
+    agentId: child.id,
+    description: plan.description,
+    prompt: promptOf(block.input),
+    ...(outputFile !== undefined && {
+      outputFile,
+      canReadOutputFile: agent.mayUse('Read') || agent.mayUse('Bash'),
+    }),
+  })
 }
 
 /** A child works where its parent does; that must not change with the parent. */
@@ -203,39 +194,24 @@ function delivered(
   letGo(child)
   agent.addApiTime(end.apiDurationMs)
   agent.addDenials(end.denials)
-  const { plan } = child.birth
+  const { birth, logPath } = child
   const maxChars = agent.session.limits.agentResultChars
   const key = { agentId: child.id, run: ended.run }
-  const facts = {
-    agentId: child.id,
-    agentType: plan.agentType,
-    prompt: promptOf(block.input),
-    text: end.text,
-    outcome: ended.outcome,
-    usage: ended.usage,
-    toolUses: ended.toolUses,
-    durationMs: ended.durationMs,
-    denials: ended.denials,
-    worktreePath: ended.worktreePath,
-    worktreeBranch: ended.worktreeBranch,
-    refused: refusedOf(end, child.id),
-    review: end.review,
-    isOneShot: child.definition?.isOneShot === true,
+  const isOneShot = child.definition?.isOneShot === true
+  const facts: ReportFacts = {
+    ...reportFacts({ birth, prompt: promptOf(block.input), isOneShot, logPath }, end),
     canContinue: agent.mayUse('SendMessage'),
-    logPath: child.logPath,
   }
+  const structured = agentStructuredResult(facts, maxChars)
   switch (ended.status) {
     case 'completed':
       return {
-        type: 'call.ended',
-        callId,
-        outcome: 'ok',
-        result: {
-          type: 'tool_result',
-          tool_use_id: block.id,
-          content: [...agentResultContent(facts, maxChars)],
-        },
-        toolUseResult: ownResult({ ...agentStructuredResult(facts, maxChars), modelUsage: end.modelUsage }),
+        ...okResult(
+          callId,
+          block.id,
+          [...agentResultContent(facts, maxChars)],
+          ownResult({ ...structured, modelUsage: end.modelUsage }),
+        ),
         delivered: key,
       }
     case 'failed':
@@ -247,11 +223,7 @@ function delivered(
           [endedBadly(child, ended), keptWorktreeNote(facts)].filter((text) => text !== undefined).join(' '),
           ended.status === 'killed' ? 'interrupted' : 'error',
         ),
-        toolUseResult: {
-          ...agentStructuredResult(facts, maxChars),
-          status: ended.status,
-          modelUsage: end.modelUsage,
-        },
+        toolUseResult: { ...structured, status: ended.status, modelUsage: end.modelUsage },
         delivered: key,
       }
   }

@@ -1,8 +1,8 @@
 /** The last effect of a run: waits until nothing of it is left, then records its end. */
 
 import type { OpenCall } from '../../machines/agent/calls.ts'
+import type { EffectInput } from '../../machines/agent/effects.ts'
 import type { AgentEventOf, RunKey } from '../../machines/agent/events.ts'
-import type { EffectInput } from '../../machines/agent/machine.ts'
 import type { Agent } from '../agent.ts'
 import type { EngineCore } from '../core.ts'
 import type { Effect } from '../effect-logic.ts'

@@ -1,7 +1,7 @@
 /** Resolves what a run is asked with: servers, tools, prompt, and what the agent is told before its task. */
 import { WorktreeError } from '../../effects/worktrees/worktree-error.ts'
+import type { EffectInput } from '../../machines/agent/effects.ts'
 import type { Fault } from '../../machines/agent/events.ts'
-import type { EffectInput } from '../../machines/agent/machine.ts'
 import type { Agent } from '../agent.ts'
 import type { EngineCore } from '../core.ts'
 import type { Effect } from '../effect-logic.ts'

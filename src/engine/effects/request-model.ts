@@ -4,8 +4,8 @@ import { checkedReply } from '../../effects/model/check-reply.ts'
 import { ModelError } from '../../effects/model/model.ts'
 import { collect } from '../../effects/model/reply-stream.ts'
 import type { ToolTable } from '../../effects/tools/tool-table.ts'
+import type { EffectInput } from '../../machines/agent/effects.ts'
 import type { AgentEventOf } from '../../machines/agent/events.ts'
-import type { EffectInput } from '../../machines/agent/machine.ts'
 import type { Reply } from '../../machines/agent/messages.ts'
 import { isToolUse } from '../../machines/agent/messages.ts'
 import type { EngineCore } from '../core.ts'
@@ -14,12 +14,11 @@ import { mayHaveNews, newsFor, newsLine } from '../news.ts'
 import { hasNews, tellListings } from '../tell-listings.ts'
 import { makeRoom } from './context-window.ts'
 import { admitRequest, inTime, refusedForTime } from './limits.ts'
+import { modelRequest } from './model-request.ts'
 
 export function requestModel(core: EngineCore): Effect<EffectInput> {
   return async (effect) => {
     const { agent, signal } = effect
-    const { prepared } = agent
-    if (prepared === undefined) throw new Error('a request was made before the run was prepared')
     await agent.equip(() => signal)
     if (hasNews(core, agent)) await tellListings(core, agent)
     if (mayHaveNews(agent)) {
@@ -29,7 +28,6 @@ export function requestModel(core: EngineCore): Effect<EffectInput> {
     const tooLong = await makeRoom(core, agent)
     if (tooLong !== undefined) return [tooLong]
     const { model } = agent
-    const effort = agent.birth.plan.effort?.value
     const messages = await agent.requestMessages(model)
     const admission = await admitRequest(core, agent, signal)
     if (admission.kind === 'refused') return [admission.event]
@@ -39,15 +37,7 @@ export function requestModel(core: EngineCore): Effect<EffectInput> {
     try {
       const collected = await collect(
         core.model.stream(
-          {
-            model,
-            system: prepared.system,
-            tools: prepared.tools,
-            messages,
-            maxTokens: admission.maxTokens,
-            ...(effort !== undefined && { effort }),
-            source: agent.requestSource,
-          },
+          modelRequest(agent, messages, { maxTokens: admission.maxTokens, source: agent.requestSource }),
           haste.signal,
         ),
         haste.signal,

@@ -5,6 +5,22 @@ import type { CallId } from '../../machines/ids.ts'
 
 type CallEnded = AgentEventOf<'call.ended'>
 
+/** A result as it was meant. `toolUseResult`: the record beside it in the transcript. */
+export function okResult(
+  callId: CallId,
+  toolUseId: string,
+  content: ResultContent,
+  toolUseResult?: unknown,
+): CallEnded {
+  return {
+    type: 'call.ended',
+    callId,
+    outcome: 'ok',
+    result: { type: 'tool_result', tool_use_id: toolUseId, content },
+    ...(toolUseResult !== undefined && { toolUseResult }),
+  }
+}
+
 /** A result that is an error. */
 export function failedResult(
   callId: CallId,

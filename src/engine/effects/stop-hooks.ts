@@ -1,7 +1,7 @@
 /** The stop hooks of a run that has drained: they may send the agent back to work, or it ends. */
 import { stopContinuation } from '../../definitions/hooks/stop-continuation.ts'
 import { hasChoice } from '../../machines/agent/context.ts'
-import type { EffectInput } from '../../machines/agent/machine.ts'
+import type { EffectInput } from '../../machines/agent/effects.ts'
 import type { Agent } from '../agent.ts'
 import type { EngineCore } from '../core.ts'
 import type { Effect } from '../effect-logic.ts'

@@ -12,7 +12,7 @@ import { WorktreeError } from '../../effects/worktrees/worktree-error.ts'
 import type { AgentEventOf, EventDraft } from '../../machines/agent/events.ts'
 import type { Agent } from '../agent.ts'
 import type { EngineCore } from '../core.ts'
-import { failedResult } from '../effects/results.ts'
+import { failedResult, okResult } from '../effects/results.ts'
 import type { Call } from '../effects/run-call.ts'
 import { Suspended } from '../effects/suspended.ts'
 import { createIn } from './enter-worktree.ts'
@@ -116,8 +116,9 @@ async function enter(core: EngineCore, call: Call, input: EnterInput): Promise<C
     worktree?.created?.lacksChanges === true
       ? ' Uncommitted changes of the directory you came from are not in it.'
       : ''
-  return done(
-    call,
+  return okResult(
+    call.callId,
+    call.block.id,
     `Your working directory is now ${agent.cwd}${where}. Write only in it, and read files again before you edit them: what you know is of the other directory.${lacks}`,
     { worktreePath: agent.cwd, ...(plan !== undefined && { worktreeBranch: plan.branch }) },
   )
@@ -160,20 +161,10 @@ async function leave(core: EngineCore, call: Call, input: ExitInput): Promise<Ca
     await take(agent, { type: 'worktree.left' })
   }
   const what = isKept ? `The worktree ${path} was kept` : `The worktree ${path} and its branch were removed`
-  return done(call, `${what}. Your working directory is ${agent.cwd} again.`, {
+  return okResult(call.callId, call.block.id, `${what}. Your working directory is ${agent.cwd} again.`, {
     action: isKept ? 'keep' : 'remove',
     worktreePath: path,
   })
-}
-
-function done({ callId, block }: Call, content: string, toolUseResult: object): CallEnded {
-  return {
-    type: 'call.ended',
-    callId,
-    outcome: 'ok',
-    result: { type: 'tool_result', tool_use_id: block.id, content },
-    toolUseResult,
-  }
 }
 
 async function take(agent: Agent, event: EventDraft): Promise<void> {

@@ -10,68 +10,21 @@
  *       `transition` would not see their results, and a replay would differ from the live run.
  *   M3  The initial state wants no effect, which keeps a fold cheap.
  *   M4  Placement is a region beside the turn: moving to the background never touches a stream or a call.
- *   M5  The first outcome stays, unless a stop hook sends the agent back to work; every way out passes through `settling`, and the end is the one that the outcome
- *       means, with no call left open.
+ *   M5  The first outcome stays, unless a stop hook sends the agent back to work; every way out passes through
+ *       `settling`, and the end is the one that the outcome means, with no call left open.
  *   M6  A run whose work is to be reviewed does not complete with a report before the review is recorded; a kill
  *       does not wait for the reviewer.
  */
-import { assign, fromCallback, setup, stopChild } from 'xstate'
-import type { AgentId, CallId } from '../ids.ts'
-import { startable } from './calls.ts'
-import type { RunContext, RunInput } from './context.ts'
-import {
-  afterClassifier,
-  afterReply,
-  afterSideRequests,
-  hasChoice,
-  initialContext,
-  isEndOf,
-  mayBeReviewed,
-} from './context.ts'
-import type { AgentEventOf, Fault, Outcome, RunEvent } from './events.ts'
-import { withoutRuns } from './run-key.ts'
-
-/** What every effect is given: ids. It looks the rest up, so that a restart finds the same. */
-export interface EffectInput {
-  readonly agentId: AgentId
-  readonly run: number
-}
-
-export interface CallInput extends EffectInput {
-  readonly callId: CallId
-}
-
-/** The effects that a run asks for. The engine provides the implementations. */
-export type EffectName =
-  | 'prepare'
-  | 'requestModel'
-  | 'compact'
-  | 'runCall'
-  | 'checkReport'
-  | 'awaitNews'
-  | 'drain'
-  | 'stopHooks'
-  | 'review'
-
-/** The id of a call's effect among the machine's children. */
-export const callActorId = (call: CallId): string => `call:${call}`
-
-const effect = fromCallback<RunEvent, EffectInput>(() => {})
-const callEffect = fromCallback<RunEvent, CallInput>(() => {})
+import type { RunContext } from './context.ts'
+import { initialContext } from './context.ts'
+import type { EffectInput } from './effects.ts'
+import type { AgentEventOf, Fault, Outcome } from './events.ts'
+import { agentParts } from './machine-parts.ts'
 
 const ids = ({ context }: { context: RunContext }): EffectInput => ({
   agentId: context.agentId,
   run: context.run,
 })
-
-/** Guards and actions that read a reply are only ever named on its transitions. */
-function reply(event: RunEvent): AgentEventOf<'reply.received'> {
-  if (event.type !== 'reply.received') throw new TypeError(`expected a reply, got ${event.type}`)
-  return event
-}
-
-const unread = (mail: readonly string[], injected: readonly string[]): readonly string[] =>
-  mail.filter((id) => !injected.includes(id))
 
 const OUT_OF_TIME: Outcome = { kind: 'limit', limit: 'time' }
 
@@ -80,181 +33,6 @@ const REFUSED: Fault = {
   message: 'the model refused to answer (stop_reason "refusal")',
   retryable: false,
 }
-
-const parts = setup({
-  // Casts, because XState reads these only as types.
-  types: {
-    context: {} as RunContext,
-    events: {} as RunEvent,
-    input: {} as RunInput,
-  },
-  actors: {
-    prepare: effect,
-    requestModel: effect,
-    compact: effect,
-    runCall: callEffect,
-    checkReport: effect,
-    awaitNews: effect,
-    drain: effect,
-    stopHooks: effect,
-    review: effect,
-  } satisfies Record<EffectName, unknown>,
-  guards: {
-    wasRefused: ({ event }) => reply(event).reply.stop_reason === 'refusal',
-    asksForCalls: ({ event }) => reply(event).calls.length > 0,
-    isPaused: ({ event }) => reply(event).reply.stop_reason === 'pause_turn',
-    wasCut: ({ event }) => reply(event).reply.stop_reason === 'max_tokens',
-    saidNothing: ({ context, event }) => afterReply(context, reply(event)).report === undefined,
-    // A schema is looked at every time, also when no correction is left: what is wrong with the report is a fact.
-    needsReportCheck: ({ context, event }) =>
-      context.hasReportSchema ||
-      (context.corrections > 0 && afterReply(context, reply(event)).report === undefined),
-    // A run that failed, was killed or reached a limit has come to its end, whatever hooks want.
-    mayGoOn: ({ context }) => context.outcome !== undefined && hasChoice(context.outcome),
-    mayReview: ({ context }) => mayBeReviewed(context),
-    isUnderReview: ({ context }) => context.review === 'asked',
-    hasSkippedReview: ({ context }) => context.review === 'skipped',
-    mayCorrect: ({ context }) => context.corrections > 0,
-    hasNoReport: ({ context }) => context.report === undefined,
-    hasReachedTurnLimit: ({ context }) => context.maxTurns !== undefined && context.turns >= context.maxTurns,
-    isInBackground: ({ context }) => context.isInBackground,
-    isTooLong: ({ event }) => event.type === 'request.failed' && event.fault.code === 'context-exceeded',
-    isOutOfTime: ({ context }) => context.isOutOfTime,
-    // Calls that run are not cut off, others are not begun.
-    isOutOfTimeAtRest: ({ context }) =>
-      context.isOutOfTime && context.calls.every((call) => call.phase === 'waiting'),
-    asksForCallsTooLate: ({ context, event }) => context.isOutOfTime && reply(event).calls.length > 0,
-    hasMail: ({ context }) => context.mail.length > 0,
-    waitsForChildren: ({ context }) => context.owed.length > 0 && !context.leavesChildren,
-    bringsNews: ({ event }) =>
-      event.type === 'message.added' && (event.tells !== undefined || event.injects !== undefined),
-    allCallsHaveResults: ({ context }) => context.calls.length === 0,
-    isOpenCall: ({ context, event }) =>
-      'callId' in event && context.calls.some((call) => call.callId === event.callId),
-    // A call whose turn has not come has no effect yet; marked as started it would block the others for ever.
-    isRequestedCall: ({ context, event }) =>
-      'callId' in event &&
-      context.calls.some((call) => call.callId === event.callId && call.phase !== 'waiting'),
-    endsCompleted: ({ context, event }) => isEndOf(context, event, 'completed'),
-    endsFailed: ({ context, event }) => isEndOf(context, event, 'failed'),
-    endsKilled: ({ context, event }) => isEndOf(context, event, 'killed'),
-  },
-  actions: {
-    rememberRun: assign(({ event }) =>
-      event.type === 'run.started'
-        ? {
-            run: event.run,
-            maxTurns: event.maxTurns,
-            isInBackground: event.background === true,
-            leavesChildren: event.leavesChildren === true,
-            owed: event.owed ?? [],
-          }
-        : {},
-    ),
-    leaveForeground: assign({ isInBackground: true }),
-    rememberChild: assign(({ context, event }) =>
-      event.type === 'child.launched' ? { owed: [...context.owed, event.child] } : {},
-    ),
-    forgetChild: assign(({ context, event }) =>
-      event.type === 'child.released' ? { owed: withoutRuns(context.owed, [event.child]) } : {},
-    ),
-    rememberMail: assign(({ context, event }) =>
-      event.type === 'message.accepted' ? { mail: [...context.mail, event.messageId] } : {},
-    ),
-    takeNews: assign(({ context, event }) =>
-      event.type === 'message.added' && (event.tells !== undefined || event.injects !== undefined)
-        ? {
-            owed: withoutRuns(context.owed, event.tells ?? []),
-            mail: unread(context.mail, event.injects ?? []),
-          }
-        : {},
-    ),
-    rememberPreparation: assign(({ event }) =>
-      event.type === 'agent.prepared'
-        ? {
-            ...(event.report !== undefined && {
-              corrections: event.report.corrections,
-              hasReportSchema: event.report.hasSchema,
-            }),
-            ...(event.review === true && { review: 'wanted' as const }),
-          }
-        : {},
-    ),
-    beginReview: assign({ review: 'asked' }),
-    // A review that is recorded stays so; one that nobody wants is not given up.
-    skipReview: assign(({ context }) =>
-      context.review === 'wanted' || context.review === 'asked' ? { review: 'skipped' as const } : {},
-    ),
-    endReview: assign({ review: 'done' }),
-    countClassifier: assign(({ context, event }) =>
-      event.type === 'review.ended' || event.type === 'call.classified'
-        ? afterClassifier(context, event.usage)
-        : {},
-    ),
-    goOn: assign(({ context }) => ({ outcome: undefined, stopBlocks: context.stopBlocks + 1 })),
-    countCorrection: assign(({ context }) => ({ corrections: context.corrections - 1 })),
-    rememberReply: assign(({ context, event }) => afterReply(context, reply(event))),
-    markStarted: assign(({ context, event }) => ({
-      calls: context.calls.map((call) =>
-        event.type === 'call.started' && call.callId === event.callId
-          ? { ...call, phase: 'started' as const }
-          : call,
-      ),
-    })),
-    forgetCall: assign(({ context, event }) => {
-      if (event.type !== 'call.ended') return {}
-      const ended = context.calls.find((call) => call.callId === event.callId)
-      return {
-        calls: context.calls.filter((call) => call !== ended),
-        ...(event.delivered !== undefined &&
-          context.owed.length > 0 && { owed: withoutRuns(context.owed, [event.delivered]) }),
-        ...(event.injects !== undefined && { mail: unread(context.mail, event.injects) }),
-        ...(ended !== undefined &&
-          event.outcome === 'denied' && {
-            denials: { ...context.denials, [ended.name]: (context.denials[ended.name] ?? 0) + 1 },
-          }),
-      }
-    }),
-    stopCallEffect: stopChild(({ event }) => (event.type === 'call.ended' ? callActorId(event.callId) : '')),
-    rememberSideUsage: assign(({ context, event }) =>
-      event.type === 'conversation.compacted' || event.type === 'compaction.failed'
-        ? afterSideRequests(context, event.modelUsage)
-        : {},
-    ),
-    giveUpCompaction: assign(() => ({ cannotCompact: true })),
-    rememberTimeIsUp: assign(() => ({ isOutOfTime: true })),
-    recordOutcome: assign(({ context }, params: { outcome: Outcome }) => ({
-      outcome: context.outcome ?? params.outcome,
-    })),
-  },
-})
-
-/** Starts the effects of the calls whose turn has come. */
-const startCalls = parts.enqueueActions(({ context, enqueue }) => {
-  const starting = context.isOutOfTime ? [] : startable(context.calls)
-  if (starting.length === 0) return
-  enqueue.assign({
-    calls: context.calls.map((call) =>
-      starting.includes(call) ? { ...call, phase: 'requested' as const } : call,
-    ),
-  })
-  for (const call of starting) {
-    enqueue.spawnChild('runCall', {
-      id: callActorId(call.callId),
-      input: { agentId: context.agentId, run: context.run, callId: call.callId },
-    })
-  }
-})
-
-/** Aborts the effects of all open calls. Spawned effects, unlike invoked ones, do not end with the state they began in. */
-const stopCalls = parts.enqueueActions(({ context, enqueue }) => {
-  for (const call of context.calls) {
-    if (call.phase !== 'waiting') enqueue.stopChild(callActorId(call.callId))
-  }
-})
-
-// Named, so that inspectors and the drawn statechart show them.
-const machineSetup = parts.extend({ actions: { startCalls, stopCalls } })
 
 const settleAs = (outcome: Outcome) => ({ type: 'recordOutcome' as const, params: { outcome } })
 
@@ -294,7 +72,7 @@ const waysOut = {
 /** A run that settles takes no messages: the next one begins with them. */
 const mail = { 'message.accepted': { actions: 'rememberMail' } } as const
 
-export const agentMachine = machineSetup.createMachine({
+export const agentMachine = agentParts.createMachine({
   id: 'agent',
   context: initialContext,
   initial: 'resolving',

@@ -1,7 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { addUsage, endOf } from '../../../src/machines/agent/context.ts'
-import { agentMachine, callActorId } from '../../../src/machines/agent/machine.ts'
+import { callActorId } from '../../../src/machines/agent/effects.ts'
+import { agentMachine } from '../../../src/machines/agent/machine.ts'
 import type { CallId } from '../../../src/machines/ids.ts'
 import { given, statusAtEnd } from '../../helpers/given.ts'
 import {

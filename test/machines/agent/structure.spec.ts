@@ -10,7 +10,7 @@ import {
   setup,
   spawnChild,
 } from 'xstate'
-import type { EffectName } from '../../../src/machines/agent/machine.ts'
+import type { EffectName } from '../../../src/machines/agent/effects.ts'
 import { agentMachine } from '../../../src/machines/agent/machine.ts'
 import type { MachineParts } from '../../helpers/machine-rules.ts'
 import { brokenRules, brokenSteps } from '../../helpers/machine-rules.ts'
