@@ -62,7 +62,7 @@ export function agentsPort(core: EngineCore, caller: Agent, signal: AbortSignal)
     if (found === undefined) return unknown
     const { task, end } = found
     const key: RunKey = { agentId: id, run: end.ended.run }
-    const isOwed = isAmong(caller.digest.owed, key) && !session.isHeldBelow(caller, key)
+    const isOwed = isAmong(caller.digest.owed, key) && !session.hosts.isHeldBelow(caller, key)
     const maxChars = core.limits.agentResultChars
     return {
       kind: 'ended',

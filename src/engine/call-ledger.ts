@@ -4,6 +4,7 @@
  */
 import type { AgentEventOf, Recorded } from '../machines/agent/events.ts'
 import type { CallId } from '../machines/ids.ts'
+import type { DigestValue } from './digest-value.ts'
 
 export interface StartedCall {
   readonly started: AgentEventOf<'call.started'>
@@ -97,23 +98,42 @@ export class CallLedger {
     return this.#questions.get(callId)?.find(({ asked }) => asked.place === place)
   }
 
-  /** Questions of calls without a result, oldest first. */
-  get questions(): readonly RecordedQuestion[] {
-    return [...this.#questions.values()].flat()
-  }
-
   /** Started calls without a result, oldest first. */
   get open(): readonly StartedCall[] {
     return [...this.#calls.values()]
   }
 
-  /** Verdicts on calls without a result, oldest first. */
-  get verdicts(): readonly AgentEventOf<'call.classified'>[] {
-    return [...this.#verdicts.values()]
+  /** As JSON can hold it. Lists are absent while they are empty. */
+  value(): CallLedgerValue {
+    const approvals = [...this.#approvals.values()]
+    const questions = [...this.#questions.values()].flat()
+    return {
+      calls: this.open.map(({ started, processes }) => ({ started, processes: [...processes] })),
+      ...(approvals.length > 0 && { approvals: approvals.map(withoutNoAnswer) }),
+      ...(this.#verdicts.size > 0 && { verdicts: [...this.#verdicts.values()] }),
+      ...(questions.length > 0 && { questions: questions.map(withoutNoAnswer) }),
+    }
   }
 
-  /** Approvals of calls without a result, oldest first. */
-  get approvals(): readonly RecordedApproval[] {
-    return [...this.#approvals.values()]
+  /** Takes what {@link value} gave, in a ledger that has nothing yet. */
+  restore({ calls, approvals = [], verdicts = [], questions = [] }: CallLedgerValue): void {
+    const events = [
+      ...calls.flatMap(({ started, processes }) => [started, ...processes]),
+      ...approvals.flatMap(({ requested, answered }) => [requested, answered]),
+      ...verdicts,
+      ...questions.flatMap(({ asked, answered }) => [asked, answered]),
+    ]
+    for (const event of events) if (event !== undefined) this.push({ event })
   }
+}
+
+/** What a snapshot holds of it. */
+type CallLedgerValue = Pick<DigestValue, 'calls' | 'approvals' | 'verdicts' | 'questions'>
+
+/** A field without a value is no JSON. */
+function withoutNoAnswer<Asked extends object, Answered>({
+  answered,
+  ...asked
+}: Asked & { readonly answered: Answered | undefined }) {
+  return { ...asked, ...(answered !== undefined && { answered }) }
 }

@@ -7,7 +7,6 @@
  *       the two replies that may still be needed it has the place in the log.
  */
 
-import * as z from 'zod'
 import { keptReport } from '../definitions/hooks/stop-continuation.ts'
 import type { SeenFilesRecord } from '../effects/tools/seen-files.ts'
 import { createSeenFiles } from '../effects/tools/seen-files.ts'
@@ -15,138 +14,22 @@ import type { Span } from '../journal/log-items.ts'
 import { callIdsOf } from '../journal/projections/conversation.ts'
 import type { ModelUsage } from '../journal/projections/usage.ts'
 import { addModelUsage, requestUsageOf } from '../journal/projections/usage.ts'
-import type { AgentEventOf, Recorded } from '../machines/agent/events.ts'
-import {
-  AgentEnded,
-  AgentPrepared,
-  ApprovalAnswered,
-  ApprovalRequested,
-  CallClassified,
-  CallStarted,
-  HookProcessStarted,
-  HookResult,
-  MessageAccepted,
-  ModeChanged,
-  PermissionGranted,
-  ProcessStarted,
-  QuestionAnswered,
-  QuestionAsked,
-  ReviewEnded,
-  RunKey,
-  SeenFile,
-  ServerStarted,
-} from '../machines/agent/events.ts'
+import type { AgentEventOf, Recorded, RunKey } from '../machines/agent/events.ts'
 import type { ToolResultBlock, ToolUseBlock } from '../machines/agent/messages.ts'
-import { isText, isToolUse, textOf, Usage } from '../machines/agent/messages.ts'
-import { withoutRuns } from '../machines/agent/run-key.ts'
-import { AgentId, BlobHash, CallId } from '../machines/ids.ts'
+import { isText, isToolUse, textOf } from '../machines/agent/messages.ts'
+import type { AgentId, BlobHash, CallId } from '../machines/ids.ts'
 import type { Denial } from './api.ts'
 import { CallLedger } from './call-ledger.ts'
+import type { DigestValue, ReplyPlace } from './digest-value.ts'
+import type { RecordedHook } from './hook-ledger.ts'
+import { HookLedger } from './hook-ledger.ts'
+import { Inbox } from './inbox.ts'
 import type { RunClock } from './run-clock.ts'
 import { STOPPED_CLOCK, tick } from './run-clock.ts'
 import { modelUsageOf } from './tree-usage.ts'
-import { OwnWorktree, worktreeAfter } from './worktree/own-worktree.ts'
+import { type OwnWorktree, worktreeAfter } from './worktree/own-worktree.ts'
 
 type Reply = AgentEventOf<'reply.received'>
-
-const Bytes = z.number().int().nonnegative()
-
-/** Where a reply stands in its log: its bytes, its first line, and the run that it belongs to. */
-export const ReplyPlace = z.strictObject({ from: Bytes, to: Bytes, seq: Bytes, run: Bytes })
-export type ReplyPlace = z.infer<typeof ReplyPlace>
-
-const DigestValueSchema = z.strictObject({
-  agentId: AgentId.optional(),
-  /** Started calls without a result. */
-  calls: z.array(z.strictObject({ started: CallStarted, processes: z.array(ProcessStarted) })),
-  /** Approvals of calls without a result. */
-  approvals: z
-    .array(z.strictObject({ requested: ApprovalRequested, answered: ApprovalAnswered.optional() }))
-    .optional(),
-  /** Verdicts on calls without a result. */
-  verdicts: z.array(CallClassified).optional(),
-  /** The review of this run. */
-  review: ReviewEnded.optional(),
-  /** Questions of calls without a result. */
-  questions: z
-    .array(z.strictObject({ asked: QuestionAsked, answered: QuestionAnswered.optional() }))
-    .optional(),
-  /** The last change of mode, and the run in which it came. */
-  mode: z.strictObject({ run: Bytes, event: ModeChanged }).optional(),
-  /** Hooks of this run, by their moment. */
-  hooks: z
-    .record(
-      z.string(),
-      z.array(
-        z.strictObject({
-          hook: z.string(),
-          place: Bytes,
-          label: z.string(),
-          outcome: HookResult.optional(),
-          process: HookProcessStarted.optional(),
-        }),
-      ),
-    )
-    .optional(),
-  hookCount: Bytes.optional(),
-  /** Rules that were granted. */
-  grants: z.array(PermissionGranted).optional(),
-  /** Children of calls whose result is not the child's end. */
-  leftChildren: z.array(AgentId),
-  clock: z.strictObject({ before: z.number(), since: z.number().optional(), last: z.number() }),
-  modelUsage: z.record(z.string(), Usage),
-  /** Own calls that were refused in this run. */
-  denials: z.array(
-    z.strictObject({
-      agentId: AgentId,
-      callId: CallId,
-      toolName: z.string(),
-      toolUseId: z.string(),
-      toolInput: z.unknown().optional(),
-      reason: z.string(),
-    }),
-  ),
-  seen: z.array(SeenFile),
-  ended: AgentEnded.optional(),
-  prepared: AgentPrepared.optional(),
-  hasRunProcesses: z.boolean(),
-  isSuspended: z.boolean(),
-  acceptedDamage: z.array(z.strictObject({ from: z.number(), to: z.number() })),
-  run: Bytes,
-  lastReply: ReplyPlace.optional(),
-  report: ReplyPlace.optional(),
-  stopReason: z.string().optional(),
-  /** Processes of MCP servers that were started and may still run. */
-  servers: z.array(ServerStarted).optional(),
-  /** What the conversation was last told of things that change, by what they are about. */
-  told: z.record(z.string(), BlobHash).optional(),
-  /** Runs in the background whose ends this agent is owed. */
-  owed: z.array(RunKey).optional(),
-  /** Messages that are not in the conversation yet. */
-  mail: z.array(MessageAccepted).optional(),
-  /** The last message of each sender. */
-  lastMessages: z.record(z.string(), z.string()).optional(),
-  /** The model that answers this run in place of its own. */
-  model: z.string().optional(),
-  /** Budgets that this run was warned of. */
-  warned: z.array(z.string()).optional(),
-  /** Nobody waits for the run that is on, or was last. */
-  isInBackground: z.literal(true).optional(),
-  worktree: OwnWorktree.optional(),
-})
-
-/** A digest as JSON can hold it. */
-export type DigestValue = z.infer<typeof DigestValueSchema>
-export const DigestValue: z.ZodType<DigestValue> = DigestValueSchema
-
-/** A hook that was started, and what came of it, where that is known. */
-export interface RecordedHook {
-  readonly hook: string
-  readonly place: number
-  readonly label: string
-  readonly outcome?: AgentEventOf<'hook.ended'>['outcome'] | undefined
-  readonly process?: AgentEventOf<'hook.process_started'> | undefined
-}
 
 /** A change of the permission mode, and the run in which it came. */
 export interface ModeChange {
@@ -185,15 +68,12 @@ export class LogDigest {
   #report: Placed | undefined
   #stopReason: string | undefined
   #told: Readonly<Record<string, BlobHash>> = {}
-  readonly #hooks = new Map<string, readonly RecordedHook[]>()
-  #hookCount = 0
+  #hooks = new HookLedger()
   /** The report that a stop hook found, where it stays. */
   #kept: string | undefined
   #grants: readonly AgentEventOf<'permission.granted'>[] = []
   #servers: readonly AgentEventOf<'server.started'>[] = []
-  #owed: readonly RunKey[] = []
-  #mail: readonly AgentEventOf<'message.accepted'>[] = []
-  #lastMessages: Readonly<Record<string, string>> = {}
+  #inbox = new Inbox()
   #isInBackground = false
   #worktree: OwnWorktree | undefined
   #mode: ModeChange | undefined
@@ -203,22 +83,11 @@ export class LogDigest {
   /** The digest that {@link value} was taken of. */
   static from(value: DigestValue, replies: ReadReplies): LogDigest {
     const digest = new LogDigest()
-    for (const { started, processes } of value.calls) {
-      for (const event of [started, ...processes]) digest.ledger.push({ event })
-    }
-    for (const { requested, answered } of value.approvals ?? []) {
-      for (const event of answered === undefined ? [requested] : [requested, answered])
-        digest.ledger.push({ event })
-    }
-    for (const event of value.verdicts ?? []) digest.ledger.push({ event })
+    digest.ledger.restore(value)
     digest.#review = value.review
-    for (const { asked, answered } of value.questions ?? []) {
-      for (const event of answered === undefined ? [asked] : [asked, answered]) digest.ledger.push({ event })
-    }
     digest.#mode = value.mode
     digest.#grants = value.grants ?? []
-    for (const [moment, hooks] of Object.entries(value.hooks ?? {})) digest.#hooks.set(moment, hooks)
-    digest.#hookCount = value.hookCount ?? 0
+    digest.#hooks = HookLedger.from(value.hooks ?? {}, value.hookCount ?? 0)
     digest.#agentId = value.agentId
     digest.seen.note(value.seen)
     digest.#leftChildren = value.leftChildren
@@ -236,9 +105,7 @@ export class LogDigest {
     digest.#stopReason = value.stopReason
     digest.#told = value.told ?? {}
     digest.#servers = value.servers ?? []
-    digest.#owed = value.owed ?? []
-    digest.#mail = value.mail ?? []
-    digest.#lastMessages = value.lastMessages ?? {}
+    digest.#inbox = Inbox.from(value)
     digest.#isInBackground = value.isInBackground === true
     digest.#worktree = value.worktree
     digest.#warned = value.warned ?? []
@@ -262,7 +129,7 @@ export class LogDigest {
         this.#prepared = undefined
         this.#review = undefined
         this.#report = undefined
-        this.#hooks.clear()
+        this.#hooks.beginRun()
         this.#kept = undefined
         this.#warned = []
         this.#model = undefined
@@ -310,7 +177,7 @@ export class LogDigest {
       case 'hook.started':
       case 'hook.process_started':
       case 'hook.ended':
-        this.#pushHook(event)
+        this.#hooks.push(event)
         break
       case 'permission.granted':
         this.#grants = [...this.#grants, event]
@@ -326,14 +193,13 @@ export class LogDigest {
         this.#takeNews(event)
         break
       case 'child.launched':
-        this.#owed = [...this.#owed, event.child]
+        this.#inbox.owe(event.child)
         break
       case 'child.released':
-        this.#settle([event.child])
+        this.#inbox.settle([event.child])
         break
       case 'message.accepted':
-        this.#mail = [...this.#mail, event]
-        this.#noteSender(event.messageId)
+        this.#inbox.accept(event)
         break
       case 'worktree.requested':
       case 'worktree.created':
@@ -350,42 +216,14 @@ export class LogDigest {
     this.#clock = tick(this.#clock, recorded)
   }
 
-  #pushHook(event: AgentEventOf<'hook.started' | 'hook.process_started' | 'hook.ended'>): void {
-    if (event.type === 'hook.started') {
-      const { hook, place, label, moment } = event
-      this.#hooks.set(moment, [...(this.#hooks.get(moment) ?? []), { hook, place, label }])
-      this.#hookCount += 1
-      return
-    }
-    const change = event.type === 'hook.ended' ? { outcome: event.outcome } : { process: event }
-    for (const [moment, hooks] of this.#hooks) {
-      if (!hooks.some(({ hook }) => hook === event.hook)) continue
-      this.#hooks.set(
-        moment,
-        hooks.map((known) => (known.hook === event.hook ? { ...known, ...change } : known)),
-      )
-    }
-  }
-
   /** What a line of the conversation tells of others. */
   #takeNews({ tells, injects }: Pick<AgentEventOf<'message.added'>, 'tells' | 'injects'>): void {
     if (tells !== undefined) {
-      this.#settle(tells)
+      this.#inbox.settle(tells)
       for (const { modelUsage } of tells)
         if (modelUsage !== undefined) this.#modelUsage = addModelUsage(this.#modelUsage, modelUsage)
     }
-    if (injects === undefined) return
-    this.#mail = this.#mail.filter(({ messageId }) => !injects.includes(messageId))
-    for (const messageId of injects) this.#noteSender(messageId)
-  }
-
-  #settle(told: readonly RunKey[]): void {
-    if (this.#owed.length === 0) return
-    this.#owed = withoutRuns(this.#owed, told)
-  }
-
-  #noteSender(messageId: string): void {
-    this.#lastMessages = { ...this.#lastMessages, [senderOf(messageId)]: messageId }
+    if (injects !== undefined) this.#inbox.read(injects)
   }
 
   #pushReply(event: Reply, { from, to }: Span): void {
@@ -397,15 +235,13 @@ export class LogDigest {
 
   #pushCallEnd(event: AgentEventOf<'call.ended'>): void {
     if (event.files !== undefined) this.seen.note(event.files)
-    if (event.injects !== undefined) this.#takeNews({ injects: event.injects })
+    if (event.injects !== undefined) this.#inbox.read(event.injects)
     const child = this.ledger.get(event.callId)?.started.child
-    for (const moment of this.#hooks.keys()) {
-      if (moment.endsWith(` ${event.callId}`)) this.#hooks.delete(moment)
-    }
+    this.#hooks.forgetCall(event.callId)
     if (event.delivered !== undefined) {
       this.#modelUsage = addModelUsage(this.#modelUsage, modelUsageOf(event.toolUseResult))
-      this.#settle([event.delivered])
-    } else if (child !== undefined && !this.#owed.some(({ agentId }) => agentId === child.agentId)) {
+      this.#inbox.settle([event.delivered])
+    } else if (child !== undefined && !this.owed.some(({ agentId }) => agentId === child.agentId)) {
       this.#leftChildren = [...this.#leftChildren, child.agentId]
     }
     if (event.outcome === 'denied' && this.#agentId !== undefined) {
@@ -503,12 +339,12 @@ export class LogDigest {
 
   /** Hooks of this run, by their moment. */
   get hooks(): ReadonlyMap<string, readonly RecordedHook[]> {
-    return this.#hooks
+    return this.#hooks.byMoment
   }
 
   /** How many hooks this agent has ever started. */
   get hookCount(): number {
-    return this.#hookCount
+    return this.#hooks.count
   }
 
   /** Rules that were granted while it ran. */
@@ -533,7 +369,7 @@ export class LogDigest {
 
   /** Runs in the background whose ends it has not been told, oldest first. */
   get owed(): readonly RunKey[] {
-    return this.#owed
+    return this.#inbox.owed
   }
 
   /** Whether nobody waits for the run that is on, or was last. */
@@ -553,12 +389,12 @@ export class LogDigest {
 
   /** Messages of other agents that are not in the conversation yet, oldest first. */
   get mail(): readonly AgentEventOf<'message.accepted'>[] {
-    return this.#mail
+    return this.#inbox.mail
   }
 
   /** Whether it has got this message already. Asked only of a sender's last one. */
   hasMessage(messageId: string): boolean {
-    return this.#lastMessages[senderOf(messageId)] === messageId
+    return this.#inbox.has(messageId)
   }
 
   /** The worktree that the agent has, is getting or had last. */
@@ -575,33 +411,16 @@ export class LogDigest {
   value(): DigestValue {
     const { before, since, last } = this.#clock
     return {
-      ...(this.#owed.length > 0 && { owed: [...this.#owed] }),
-      ...(this.#mail.length > 0 && { mail: [...this.#mail] }),
-      ...(Object.keys(this.#lastMessages).length > 0 && { lastMessages: this.#lastMessages }),
+      ...this.#inbox.value(),
       ...(this.#model !== undefined && { model: this.#model }),
       ...(this.#warned.length > 0 && { warned: [...this.#warned] }),
       ...(this.#isInBackground && { isInBackground: true as const }),
       ...(this.#agentId !== undefined && { agentId: this.#agentId }),
-      calls: this.ledger.open.map(({ started, processes }) => ({ started, processes: [...processes] })),
-      ...(this.ledger.approvals.length > 0 && {
-        approvals: this.ledger.approvals.map(({ requested, answered }) => ({
-          requested,
-          ...(answered !== undefined && { answered }),
-        })),
-      }),
-      ...(this.ledger.verdicts.length > 0 && { verdicts: [...this.ledger.verdicts] }),
+      ...this.ledger.value(),
       ...(this.#review !== undefined && { review: this.#review }),
-      ...(this.ledger.questions.length > 0 && {
-        questions: this.ledger.questions.map(({ asked, answered }) => ({
-          asked,
-          ...(answered !== undefined && { answered }),
-        })),
-      }),
       ...(this.#mode !== undefined && { mode: { run: this.#mode.run, event: this.#mode.event } }),
-      ...(this.#hooks.size > 0 && {
-        hooks: Object.fromEntries([...this.#hooks].map(([moment, hooks]) => [moment, [...hooks]])),
-      }),
-      ...(this.#hookCount > 0 && { hookCount: this.#hookCount }),
+      ...(this.#hooks.byMoment.size > 0 && { hooks: this.#hooks.value() }),
+      ...(this.#hooks.count > 0 && { hookCount: this.#hooks.count }),
       ...(this.#grants.length > 0 && { grants: [...this.#grants] }),
       leftChildren: [...this.#leftChildren],
       clock: { before, last, ...(since !== undefined && { since }) },
@@ -641,9 +460,6 @@ const keepTold = (
   about: readonly string[],
 ): Readonly<Record<string, BlobHash>> =>
   Object.fromEntries(Object.entries(told).filter(([name]) => about.includes(name)))
-
-/** The agent that a message is from: its id is a key, `<agent>:<call>`. */
-const senderOf = (messageId: string): string => messageId.slice(0, messageId.indexOf(':'))
 
 /** Why a call was refused: the first text of its result. What hooks and reminders add stands behind it. */
 function refusalIn({ content = '' }: ToolResultBlock): string {

@@ -26,7 +26,7 @@ export function mayHaveNews(agent: Agent): boolean {
 /** What is new for an agent right now; undefined: nothing. */
 export async function newsFor(core: EngineCore, agent: Agent): Promise<News | undefined> {
   const { owed, mail } = agent.digest
-  const untold = owed.filter((key) => !agent.session.isHeldBelow(agent, key))
+  const untold = owed.filter((key) => !agent.session.hosts.isHeldBelow(agent, key))
   const found = await Promise.all(untold.map((key) => endFor(agent, key)))
   const ends = found.filter((end) => end !== undefined)
   if (ends.length === 0 && mail.length === 0) return undefined

@@ -20,10 +20,11 @@ import { MACHINE_VERSION } from '../machines/agent/events.ts'
 import type { AgentState } from '../machines/agent/fold.ts'
 import { foldAgent, UNBORN } from '../machines/agent/fold.ts'
 import { persistRun, reviveRun } from '../machines/agent/persist.ts'
+import type { ReplyPlace } from './digest-value.ts'
+import { DigestValue } from './digest-value.ts'
 import { EngineError, messageOf } from './errors.ts'
 import { LazyConversation } from './lazy-conversation.ts'
-import type { ReplyPlace } from './log-digest.ts'
-import { DigestValue, LogDigest } from './log-digest.ts'
+import { LogDigest } from './log-digest.ts'
 import { refuseLosses } from './log-losses.ts'
 
 /** Where an event stands in its log: its bytes, and its first line. */

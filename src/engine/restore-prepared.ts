@@ -45,11 +45,11 @@ export async function restorePrepared(core: EngineCore, agent: Agent): Promise<r
   }
 
   const system = await recall('system prompt', recorded.system, async () => {
-    const { prepared, system: hash } = await session.prepare(agent)
+    const { prepared, system: hash } = await session.prompts.prepare(agent)
     return { text: prepared.system, hash }
   })
   const tools = await recall('list of tools', recorded.tools, async () => {
-    const { prepared, tools: hash } = await session.prepare(agent)
+    const { prepared, tools: hash } = await session.prompts.prepare(agent)
     return { text: JSON.stringify(prepared.tools), hash }
   })
   agent.prepared = { system, tools: JSON.parse(tools) }

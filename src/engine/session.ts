@@ -23,29 +23,23 @@ import type { AgentEventOf, Origin, RunKey, SpawnPlan } from '../machines/agent/
 import { MACHINE_VERSION } from '../machines/agent/events.ts'
 import type { PromptContent } from '../machines/agent/messages.ts'
 import { isAmong, withoutRuns } from '../machines/agent/run-key.ts'
-import type { AgentId, BlobHash, CallId, SessionId } from '../machines/ids.ts'
-import type { EndedRun, Prepared } from './agent.ts'
+import type { AgentId, CallId, SessionId } from '../machines/ids.ts'
+import type { EndedRun } from './agent.ts'
 import { Agent } from './agent.ts'
 import { SessionBudget } from './budget.ts'
 import type { EngineCore } from './core.ts'
 import { Suspended } from './effects/suspended.ts'
+import { EndHosts } from './end-hosts.ts'
 import { SessionEnds } from './ends.ts'
 import type { EngineDiagnosticCode } from './errors.ts'
 import { EngineClosedError, EngineError, messageOf } from './errors.ts'
 import { inheritance } from './inherit.ts'
 import type { Posted } from './mailbox.ts'
-import { render } from './render.ts'
 import { SessionDefinitions } from './session-definitions.ts'
 import { openSessionMcp } from './session-mcp.ts'
+import { SessionPrompts } from './session-prompts.ts'
 import { VERSION } from './version.ts'
 import { wake } from './wake.ts'
-
-/** What a run is asked with, and the names of its blobs. */
-export interface PreparedBlobs {
-  readonly prepared: Prepared
-  readonly system: BlobHash
-  readonly tools: BlobHash
-}
 
 /** Where a child comes from: the call that asked for it. */
 export interface SpawnCall {
@@ -70,6 +64,8 @@ export class Session {
   readonly version = VERSION
   readonly blobs: BlobStore
   readonly definitions: SessionDefinitions
+  readonly prompts: SessionPrompts
+  readonly hosts: EndHosts
   /** Ends of runs in the background that somebody is owed. */
   readonly ends: SessionEnds
   /** What its agents may still spend. */
@@ -79,7 +75,6 @@ export class Session {
   readonly #live = new Map<AgentId, Agent>()
   readonly #turns = new Map<AgentId, Promise<void>>()
   readonly #pending = new Set<Promise<unknown>>()
-  readonly #prepared = new Map<string, PreparedBlobs>()
   #root: Agent | undefined
   #spawns = 0
   #hasBegun = false
@@ -96,6 +91,8 @@ export class Session {
     this.paths = paths
     this.#lock = lock
     this.blobs = createBlobStore(core.storage, paths)
+    this.prompts = new SessionPrompts(core, this.blobs)
+    this.hosts = new EndHosts(this)
     this.ends = new SessionEnds(core, this)
     this.budget = new SessionBudget(core, () => this.agents)
     this.definitions = new SessionDefinitions(this.blobs, core.cwd, () => core.definitions)
@@ -203,7 +200,7 @@ export class Session {
     const child: RunKey = { agentId: agent.id, run: agent.runNumber + 1 }
     let host: Agent | undefined
     try {
-      host = await this.entrust(agent, child)
+      host = await this.hosts.entrust(agent, child)
       const maxTurns = agent.birth.plan.maxTurns?.value
       const started = { ...options, background: true, maxTurns }
       if ((await this.tryStartRun(agent, content, undefined, started)) === 'taken') return 'taken'
@@ -223,17 +220,9 @@ export class Session {
     this.forget(child.agentId)
   }
 
-  /**
-   * Sees to it that somebody above is owed the end of a run: the nearest who can still be told, else the root. Resolves
-   * with whom, when it is in that log. Rejects with `Suspended` when nobody's takes it any more.
-   */
-  async entrust(from: Agent, child: RunKey): Promise<Agent> {
-    for (let host = this.hostOf(from); ; host = this.hostOf(host)) {
-      if (isAmong(host.digest.owed, child)) return host
-      // A log that cannot be written has stopped its agent: then somebody above is told.
-      if ((await host.takeChild(child).catch(() => 'late')) === 'taken') return host
-      if (host.parent === undefined) throw new Suspended(`nobody can be told the end of ${child.agentId}`)
-    }
+  /** The agent of that id that is live. */
+  live(id: AgentId): Agent | undefined {
+    return this.#live.get(id)
   }
 
   /** Whether this is the agent of that id that is live: what is read back to be looked at is not. */
@@ -373,59 +362,6 @@ export class Session {
     return this.#allow.rules
   }
 
-  // ── preparing ────────────────────────────────────────────────────────────────────────────────────────
-
-  /**
-   * Prompt and tools of an agent, rendered once per kind of agent and stored once per session. `memory`: the section
-   * of its prompt that no other agent has.
-   */
-  async prepare(agent: Agent, memory?: string): Promise<PreparedBlobs> {
-    const { plan, depth, inherits } = agent.birth
-    if (inherits?.fork !== undefined) return this.#forkedPreparation(agent, inherits.fork)
-    const key = JSON.stringify([
-      plan.agentType,
-      plan.definition,
-      plan.model.value,
-      agent.mode,
-      agent.cwd,
-      depth,
-      memory,
-      // Servers come and go: two agents of a kind may have different tools.
-      agent.servers.table === this.#core.tools ? undefined : agent.pool.tools,
-    ])
-    const known = this.#prepared.get(key)
-    if (known !== undefined) return known
-    const prepared = render(this.#core, agent, memory)
-    const toolsText = JSON.stringify(prepared.tools)
-    const blobs: PreparedBlobs = {
-      prepared,
-      system: await this.blobs.put(prepared.system),
-      tools: await this.blobs.put(toolsText),
-    }
-    this.#prepared.set(key, blobs)
-    return blobs
-  }
-
-  /** A fork is asked with the very bytes of its parent's last request. */
-  async #forkedPreparation(
-    { parent }: Agent,
-    { system, tools }: { readonly system: BlobHash; readonly tools: BlobHash },
-  ): Promise<PreparedBlobs> {
-    const parents = parent?.digest.prepared
-    if (parent?.prepared !== undefined && parents?.system === system && parents.tools === tools)
-      return { prepared: parent.prepared, system, tools }
-    const key = `fork ${system} ${tools}`
-    const known = this.#prepared.get(key)
-    if (known !== undefined) return known
-    const prepared = {
-      system: await this.blobs.get(system),
-      tools: JSON.parse(await this.blobs.get(tools)),
-    }
-    const blobs = { prepared, system, tools }
-    this.#prepared.set(key, blobs)
-    return blobs
-  }
-
   /** With the first run of this process: is the session new, or was it there? Undefined after that. */
   takesBeginning(): 'startup' | 'resume' | undefined {
     if (this.#hasBegun) return undefined
@@ -477,7 +413,7 @@ export class Session {
     }
     this.budget.keep(agent, end.ended.run, end.modelUsage)
     this.forget(agent.id)
-    const owner = this.ownerOf(agent, end.ended.run)
+    const owner = this.hosts.ownerOf(agent, end.ended.run)
     if (owner === undefined) return
     this.ends.note(agent, end)
     this.noteNews(owner)
@@ -489,7 +425,7 @@ export class Session {
    */
   onHalt(agent: Agent, why: string): void {
     const run = agent.runNumber
-    const owner = this.ownerOf(agent, run)
+    const owner = this.hosts.ownerOf(agent, run)
     if (owner === undefined) return
     this.forget(agent.id)
     this.ends.lose({ agentId: agent.id, run }, why)
@@ -513,49 +449,10 @@ export class Session {
     this.budget.told(key)
   }
 
-  /** Who is owed the end of a run: the nearest of its ancestors whose log says so. */
-  ownerOf({ id, parent }: Pick<Agent, 'id' | 'parent'>, run: number): Agent | undefined {
-    for (let ancestor = parent; ancestor !== undefined; ancestor = ancestor.parent) {
-      const { digest } = this.#live.get(ancestor.id) ?? ancestor
-      if (isAmong(digest.owed, { agentId: id, run })) return this.#live.get(ancestor.id) ?? ancestor
-    }
-    return undefined
-  }
-
-  /**
-   * Whether somebody further down is owed that end, too: who is in the course of giving it away. Before that is done
-   * nobody else tells it, or a crash in between would have it told twice.
-   */
-  isHeldBelow({ birth }: Agent, end: RunKey): boolean {
-    for (const other of this.#live.values()) {
-      if (other.isBorn && other.birth.depth > birth.depth && isAmong(other.digest.owed, end)) return true
-    }
-    return false
-  }
-
-  /** Who can be told of an agent that runs in the background: the nearest of its ancestors that runs, else the root. */
-  hostOf({ parent }: Agent): Agent {
-    for (let ancestor = parent; ancestor?.parent !== undefined; ancestor = ancestor.parent) {
-      // Not the object that it hangs on: its parent may have been read back since.
-      const live = this.#live.get(ancestor.id)
-      if (live?.isRunning === true && live.isOpen) return live
-    }
-    return this.root
-  }
-
   /** Lets agents in the background go on that were read back, and wakes a root that was not told of an end. */
   goOn(): void {
-    for (const agent of this.agents) if (this.#isOnItsOwn(agent)) agent.restart()
+    for (const agent of this.agents) if (this.hosts.isOnItsOwn(agent)) agent.restart()
     this.noteNews(this.root)
-  }
-
-  /** Whether it is in no call's hands: one that is, is brought on by it, or to its end. */
-  #isOnItsOwn(agent: Agent): boolean {
-    if (!agent.isInBackground) return false
-    const owner = this.ownerOf(agent, agent.runNumber)
-    return (
-      owner !== undefined && !owner.ledger.open.some(({ started }) => started.child?.agentId === agent.id)
-    )
   }
 
   /** Where progress and report of an agent in the background are written; undefined where none is. */

@@ -106,7 +106,7 @@ export class TaskViews {
     this.#finished.set(id, {
       key: { agentId: id, run },
       isOwed: () =>
-        session.ownerOf({ id, parent }, run) !== undefined ||
+        session.hosts.ownerOf({ id, parent }, run) !== undefined ||
         // It waits for the call, and its result is on its way.
         (parent?.isRunning === true && parent.ledger.open.some(({ started }) => started.callId === callId)),
       cancel: undefined,

@@ -1,8 +1,9 @@
 /** Snapshot plus tail equals the whole log: what is read, what goes on from it, and what a changed log comes to. */
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { DigestValue } from '../../src/engine/digest-value.ts'
 import { EngineError } from '../../src/engine/errors.ts'
-import { DigestValue, LogDigest } from '../../src/engine/log-digest.ts'
+import { LogDigest } from '../../src/engine/log-digest.ts'
 import type { ReadAgent } from '../../src/engine/read-agent.ts'
 import { readAgent, readAgentFrom, resultOf, UnusableSnapshot } from '../../src/engine/read-agent.ts'
 import { createMemoryStorage } from '../../src/journal/memory-storage.ts'

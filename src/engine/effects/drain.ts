@@ -49,7 +49,7 @@ async function settleChildren(core: EngineCore, agent: Agent): Promise<void> {
   for (const { agentId, run } of childrenOnTheirOwn(agent)) {
     const child = { agentId, run }
     try {
-      const host = await session.entrust(agent, child)
+      const host = await session.hosts.entrust(agent, child)
       await agent.post({ type: 'child.released', child })
       session.noteNews(host)
     } catch (error) {

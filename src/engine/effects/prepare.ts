@@ -24,7 +24,7 @@ export function prepare(core: EngineCore): Effect<EffectInput> {
     const beginning = await startHooks(core, agent, () => context.signal)
     if (beginning.kind === 'refused') return [{ type: 'agent.faulted', fault: beginning.fault }]
     const memory = memorySection(core, agent)
-    const { prepared, system, tools } = await agent.session.prepare(agent, memory)
+    const { prepared, system, tools } = await agent.session.prompts.prepare(agent, memory)
     agent.prepared = prepared
     for (const { code, message } of reportSchemaProblems(agent)) core.diagnose(code, message)
     const hasSchema = reportSchemaOf(agent) !== undefined

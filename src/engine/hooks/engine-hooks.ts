@@ -22,7 +22,7 @@ import type { AgentId, CallId } from '../../machines/ids.ts'
 import type { Agent } from '../agent.ts'
 import type { EngineCore } from '../core.ts'
 import { Suspended } from '../effects/suspended.ts'
-import type { RecordedHook } from '../log-digest.ts'
+import type { RecordedHook } from '../hook-ledger.ts'
 
 /** What every hook is told anyway. */
 type Common = 'session_id' | 'transcript_path' | 'cwd' | 'permission_mode' | 'agent_id' | 'agent_type'
