@@ -7,21 +7,13 @@
 import { BehaviorSubject, Subject } from 'rxjs'
 import type { AgentDefinition } from '../definitions/agent-definition.ts'
 import type { PermissionMode } from '../definitions/permission-mode.ts'
-import type { ModelDelta, RequestMessage, ToolDefinition } from '../effects/model/model.ts'
-import type { ShellTable } from '../effects/process/shell-table.ts'
-import { createShellTable } from '../effects/process/shell-table.ts'
-import type { ProjectMemory } from '../effects/project/project.ts'
+import type { ModelDelta, ToolDefinition } from '../effects/model/model.ts'
 import type { SeenFilesRecord } from '../effects/tools/seen-files.ts'
 import type { TodoItem } from '../effects/tools/todo-list.ts'
 import { todosOfResult } from '../effects/tools/todo-list.ts'
-import type { LogCursor, LogIdentity } from '../journal/cursor.ts'
-import { START_CURSOR } from '../journal/cursor.ts'
-import { encode } from '../journal/encode.ts'
+import type { Encoded } from '../journal/encode.ts'
 import type { Conversation } from '../journal/projections/conversation.ts'
 import { createConversation } from '../journal/projections/conversation.ts'
-import { inputTokensOf } from '../journal/projections/measure.ts'
-import type { RequestMessages } from '../journal/projections/request-messages.ts'
-import { createRequestMessages } from '../journal/projections/request-messages.ts'
 import type { ModelUsage } from '../journal/projections/usage.ts'
 import type { MaybePromise } from '../journal/storage.ts'
 import { StorageError } from '../journal/storage.ts'
@@ -41,7 +33,8 @@ import type { PromptContent, ToolUseBlock } from '../machines/agent/messages.ts'
 import { isToolUse } from '../machines/agent/messages.ts'
 import { runName } from '../machines/agent/run-key.ts'
 import type { AgentId, CallId } from '../machines/ids.ts'
-import { AgentServers } from './agent-servers.ts'
+import { AgentEquipment } from './agent-equipment.ts'
+import { AgentRequests } from './agent-requests.ts'
 import { AgentSnapshots } from './agent-snapshots.ts'
 import type { Denial } from './api.ts'
 import { sharedConversation } from './branch.ts'
@@ -51,18 +44,17 @@ import { Deadline } from './deadline.ts'
 import { EffectScope } from './effect-scope.ts'
 import { Suspended } from './effects/suspended.ts'
 import { EngineError, JournalError, messageOf, toFault } from './errors.ts'
-import { fixedTokensOf } from './fixed-tokens.ts'
 import { inheritedConversation } from './inherit.ts'
 import { LazyConversation } from './lazy-conversation.ts'
 import { LogDigest } from './log-digest.ts'
+import { LogWriting } from './log-writing.ts'
 import type { MailboxOwner, Posted } from './mailbox.ts'
 import { Mailbox } from './mailbox.ts'
 import { modeOf } from './mode.ts'
+import { Occasion } from './occasion.ts'
 import { writeProgress } from './outputs.ts'
-import type { EventPlace, ReadAgent } from './read-agent.ts'
+import type { ReadAgent } from './read-agent.ts'
 import { resultOf } from './read-agent.ts'
-import type { ResolvedPool } from './render.ts'
-import { poolOf } from './render.ts'
 import { RunActor } from './run-actor.ts'
 import { elapsed } from './run-clock.ts'
 import type { Session } from './session.ts'
@@ -89,9 +81,6 @@ export interface EndedRun {
   readonly review: AgentEventOf<'review.ended'>['verdict'] | undefined
 }
 
-/** UTF-16 units of one event's lines. In bytes it stays below the longest line that is read. */
-const MAX_EVENT_CHARS = 16 * 1024 * 1024
-
 /** With these a request is over, and its cost is known. */
 const ENDS_OF_REQUESTS: ReadonlySet<AgentEvent['type']> = new Set([
   'reply.received',
@@ -101,10 +90,7 @@ const ENDS_OF_REQUESTS: ReadonlySet<AgentEvent['type']> = new Set([
 ] as const)
 
 interface Step {
-  readonly recorded: Recorded
-  /** Of its lines. */
-  readonly bytes: number
-  readonly cursor: LogCursor
+  readonly encoded: Encoded
   readonly actor: RunActor | undefined
 }
 
@@ -115,7 +101,8 @@ export class Agent implements MailboxOwner {
   readonly logPath: string
   readonly scope = new EffectScope()
   readonly deltas$ = new Subject<ModelDelta>()
-  readonly servers: AgentServers
+  readonly equipment: AgentEquipment
+  readonly requests: AgentRequests
   /** Of its running time; undefined where that is not limited. */
   readonly deadline: Deadline | undefined
   readonly phase$ = new BehaviorSubject<Phase | 'idle'>('idle')
@@ -123,37 +110,27 @@ export class Agent implements MailboxOwner {
   /** Rendered by the `prepare` effect, or read back at a resume. */
   prepared: Prepared | undefined
   readonly toldLists: ToldLists = new Map()
-  /** What it remembers; undefined without a memory, and before it is equipped. */
-  memory: ProjectMemory | undefined
   #activities: readonly string[] = []
 
   #birth: AgentEventOf<'agent.spawned'> | undefined
   #actor: RunActor | undefined
-  #cursor: LogCursor = START_CURSOR
-  /** Byte of the log that the next line will begin with. */
-  #offset = 0
-  #lastEvent: EventPlace | undefined
+  readonly #log: LogWriting
   #digest = new LogDigest()
   #conversation = LazyConversation.whole(createConversation())
   readonly #snapshots: AgentSnapshots
   readonly #staged: Step[] = []
   readonly #mailbox = new Mailbox(this)
   readonly #core: EngineCore
-  #identity: LogIdentity
-  #pool: ResolvedPool | undefined
-  #isEquipped = false
   #hooksNamed = 0
-  #shells: ShellTable | undefined
   #todos: readonly TodoItem[] = []
   #lastPrompt: PromptContent = ''
-  #request: { readonly model: string; readonly projection: RequestMessages } | undefined
   #apiDurationMs = 0
   #late = 0
   /** Budgets whose warning is on its way to the log. */
   #warning: readonly string[] = []
   /** Who waits for something to tell it, and who waits for it to leave the foreground. */
-  #newsWaiters: (() => void)[] = []
-  #placementWaiters: (() => void)[] = []
+  readonly #news = new Occasion()
+  readonly #leftForeground = new Occasion()
   /** Which call tells an end, by the name of the run. */
   readonly #claims = new Map<string, CallId>()
   #waiters: { readonly resolve: (ended: EndedRun) => void; readonly reject: (error: unknown) => void }[] = []
@@ -177,16 +154,17 @@ export class Agent implements MailboxOwner {
     this.parent = parent
     this.logPath = logPath
     this.#snapshots = snapshots
-    this.servers = new AgentServers(this, core.tools)
+    this.equipment = new AgentEquipment(core, this)
+    this.requests = new AgentRequests(this)
     this.deadline = core.limits.runningMs === undefined ? undefined : new Deadline(core, this)
-    this.#identity = {
+    this.#log = new LogWriting(core, {
       sessionId: session.id,
       agentId: id,
       isSidechain: parent !== undefined,
       cwd: core.cwd,
       version: session.version,
       ...(core.gitBranch !== undefined && { gitBranch: core.gitBranch }),
-    }
+    })
   }
 
   // ── what it is ───────────────────────────────────────────────────────────────────────────────────────
@@ -300,37 +278,6 @@ export class Agent implements MailboxOwner {
     return this.#hasSeenModeChange
   }
 
-  /** Its tools and what its definition says of their calls. Resolved once. */
-  get pool(): ResolvedPool {
-    this.#pool ??= poolOf(this.#core, this)
-    return this.#pool
-  }
-
-  /**
-   * Gets what the agent works with and a process has to begin with: MCP servers and its memory. At once when it has
-   * neither, or has them already. Rejects with the reason of the signal, which is only asked for when there is something to wait for.
-   */
-  equip(signal: () => AbortSignal): Promise<void> | undefined {
-    const { definition, servers } = this
-    if (this.#isEquipped || (definition?.memory === undefined && !servers.isWanted)) return undefined
-    return this.#equip(signal())
-  }
-
-  async #equip(signal: AbortSignal): Promise<void> {
-    const { definition, servers } = this
-    if (servers.isWanted) await servers.open(signal)
-    if (definition?.memory !== undefined) {
-      this.memory = await this.#core.project?.memory(definition.memory, definition.agentType)
-    }
-    this.#isEquipped = true
-  }
-
-  /** Commands that run on behind its calls. */
-  get shells(): ShellTable {
-    this.#shells ??= createShellTable({ clock: this.#core.clock })
-    return this.#shells
-  }
-
   /** What it wrote down to do, last; nothing after a restart. */
   get todos(): readonly TodoItem[] {
     return this.#todos
@@ -351,22 +298,6 @@ export class Agent implements MailboxOwner {
   nextHook(): string {
     this.#hooksNamed = Math.max(this.#hooksNamed, this.#digest.hookCount) + 1
     return `hook:${this.#hooksNamed}`
-  }
-
-  /** Lets go of it: what it brought along is gone when this resolves. */
-  async unequip(): Promise<void> {
-    this.#isEquipped = false
-    // Servers and skills may be others with the next run.
-    this.#pool = undefined
-    await this.#shells?.endAll()
-    await this.servers.close()
-  }
-
-  /** Places besides its working directory that it may write in: its memory, or the one file that is its work. */
-  get writableRoots(): readonly string[] {
-    const settings =
-      this.definition?.editsUserSettings === true ? this.#core.project?.userSettingsFile : undefined
-    return [this.memory?.writableRoot, settings].filter((place) => place !== undefined)
   }
 
   /** The working directory that all its tools use. */
@@ -415,19 +346,17 @@ export class Agent implements MailboxOwner {
   /** Resolves when its run is in the background, at once when it is there already. */
   leftForeground(): Promise<void> {
     if (this.isInBackground) return Promise.resolve()
-    return new Promise((resolve) => this.#placementWaiters.push(resolve))
+    return this.#leftForeground.next()
   }
 
   /** Resolves with the next thing that it may have to be told. */
   nextNews(): Promise<void> {
-    return new Promise((resolve) => this.#newsWaiters.push(resolve))
+    return this.#news.next()
   }
 
   /** There may be something to tell it. */
   noteNews(): void {
-    const waiters = this.#newsWaiters
-    this.#newsWaiters = []
-    for (const wake of waiters) wake()
+    this.#news.happens()
   }
 
   /** Takes the end of a run in the background upon itself, unless it is at its own end: then `late`. */
@@ -469,6 +398,11 @@ export class Agent implements MailboxOwner {
     this.#digest.addDenials(denials)
   }
 
+  /** Its conversation where that has been read; see {@link loadConversation}. */
+  get loadedConversation(): Conversation | undefined {
+    return this.#conversation.loaded
+  }
+
   /**
    * Its conversation, read from the log now if that was opened with a snapshot. When it cannot be read, or is not what
    * the snapshot says, the agent stops, as on a log that cannot be written, and this rejects with `Suspended`.
@@ -492,33 +426,6 @@ export class Agent implements MailboxOwner {
         'Nothing of it was changed; make it readable and resume the session.',
       error,
     )
-  }
-
-  /** The messages of the next request, from the log. Rejects as {@link loadConversation} does. */
-  async requestMessages(model: string): Promise<readonly RequestMessage[]> {
-    const conversation = this.#conversation.loaded ?? (await this.loadConversation())
-    return this.#projectionOf(conversation, model).messages()
-  }
-
-  /** A fork shares what its parent's requests are made of. */
-  #projectionOf(conversation: Conversation, model: string): RequestMessages {
-    if (this.#request?.model === model) return this.#request.projection
-    const parents = this.parent?.projectionFor(conversation.forkedFrom?.conversation, model)
-    const projection = parents?.fork(conversation) ?? createRequestMessages(conversation, model)
-    this.#request = { model, projection }
-    return projection
-  }
-
-  /** What its requests to a model are made of, if it is about that conversation. */
-  projectionFor(conversation: Conversation | undefined, model: string): RequestMessages | undefined {
-    const isSame = conversation !== undefined && conversation === this.#conversation.loaded
-    return isSame && this.#request?.model === model ? this.#request.projection : undefined
-  }
-
-  /** Tokens that its next request sends, roughly. */
-  async inputTokens(): Promise<number> {
-    const conversation = this.#conversation.loaded ?? (await this.loadConversation())
-    return inputTokensOf(conversation, () => fixedTokensOf(this.prepared))
   }
 
   /** What a call of its last reply asks for, as the model wrote it. */
@@ -598,7 +505,7 @@ export class Agent implements MailboxOwner {
     this.#actor?.stop()
     this.#rejectWaiters(reason)
     await this.scope.settled()
-    await this.unequip()
+    await this.equipment.close()
     this.deltas$.complete()
     this.phase$.complete()
   }
@@ -619,9 +526,7 @@ export class Agent implements MailboxOwner {
   ): void {
     const { state } = read
     this.#birth = state.birth
-    this.#cursor = read.cursor
-    this.#offset = read.offset
-    this.#lastEvent = read.lastEvent
+    this.#log.goOnFrom(read)
     this.#digest = read.digest
     this.#describeItself()
     // What it has already is behind its base already.
@@ -637,27 +542,21 @@ export class Agent implements MailboxOwner {
    */
   async amend(state: AgentState, drafts: readonly EventDraft[]): Promise<void> {
     let folded = state
-    let text = ''
-    const steps: Omit<Step, 'actor'>[] = []
-    let cursor = this.#cursor
+    const lines: Encoded[] = []
     for (const draft of drafts) {
-      const encoded = encode(this.#identity, cursor, draft, this.#core.clock.now(), this.#core.ids.uuid)
+      const encoded = this.#log.encode(draft, lines.at(-1))
       folded = foldAgent(folded, encoded.recorded.event)
-      cursor = encoded.cursor
-      text += encoded.text
-      steps.push({ recorded: encoded.recorded, cursor, bytes: Buffer.byteLength(encoded.text) })
+      lines.push(encoded)
     }
-    await this.append(text)
-    for (const step of steps) this.#take(step)
+    await this.append(lines.map(({ text }) => text).join(''))
+    for (const encoded of lines) this.#take(encoded)
     this.restore({
       state: folded,
       digest: this.#digest,
       conversation: this.#conversation,
-      cursor,
-      offset: this.#offset,
-      lastEvent: this.#lastEvent,
+      ...this.#log.place,
     })
-    for (const { recorded } of steps) this.#emitFact(recorded)
+    for (const { recorded } of lines) this.#emitFact(recorded)
   }
 
   /** Starts the effects of the restored state again. */
@@ -674,7 +573,8 @@ export class Agent implements MailboxOwner {
 
   stage(draft: EventDraft): { readonly recorded: Recorded; readonly text: string } | 'late' {
     const actor = this.#stagedActor
-    const isBorn = this.isBorn || this.#staged.some(({ recorded }) => recorded.event.type === 'agent.spawned')
+    const isBorn =
+      this.isBorn || this.#staged.some(({ encoded }) => encoded.recorded.event.type === 'agent.spawned')
     if (draft.type === 'agent.spawned') {
       if (isBorn) return 'late'
       return this.#keep(draft, actor, undefined)
@@ -698,20 +598,11 @@ export class Agent implements MailboxOwner {
 
   /** Encodes, stages the step where the event is the run's, and remembers both. */
   #keep(draft: EventDraft, actor: RunActor | undefined, stageOn: RunActor | undefined) {
-    const before = this.#staged.at(-1)?.cursor ?? this.#cursor
-    const { recorded, text, cursor } = encode(
-      this.#identity,
-      before,
-      draft,
-      this.#core.clock.now(),
-      this.#core.ids.uuid,
-    )
-    // What a reader would refuse must not be written: it would end every later resume.
-    if (text.length > MAX_EVENT_CHARS)
-      throw new RangeError(`it has ${text.length} characters; no more than ${MAX_EVENT_CHARS} fit into a log`)
-    if (recorded.event.type !== 'agent.spawned') stageOn?.stage(recorded.event)
-    this.#staged.push({ recorded, cursor, actor, bytes: Buffer.byteLength(text) })
-    return { recorded, text }
+    const encoded = this.#log.encode(draft, this.#staged.at(-1)?.encoded)
+    const { event } = encoded.recorded
+    if (event.type !== 'agent.spawned') stageOn?.stage(event)
+    this.#staged.push({ encoded, actor })
+    return encoded
   }
 
   unstage(): void {
@@ -725,7 +616,7 @@ export class Agent implements MailboxOwner {
 
   apply(recorded: Recorded): void {
     const step = this.#staged.shift()
-    if (step === undefined || step.recorded !== recorded) throw new Error('an event was applied out of order')
+    if (step?.encoded.recorded !== recorded) throw new Error('an event was applied out of order')
     const { event } = recorded
     if (event.type === 'agent.spawned') {
       this.#birth = event
@@ -737,7 +628,7 @@ export class Agent implements MailboxOwner {
       this.#core.keepAlive.hold(this)
       this.#actor?.start()
     }
-    this.#take(step)
+    this.#take(step.encoded)
     // Now that its digest has what it cost, and before the next one begins.
     if (ENDS_OF_REQUESTS.has(event.type)) this.session.budget.release(this.id)
     if (event.type !== 'agent.spawned' && !isBetweenRuns(this.#actor?.snapshot, event))
@@ -780,12 +671,9 @@ export class Agent implements MailboxOwner {
         this.#claims.delete(runName(event.delivered))
         this.session.forgetEnd(event.delivered)
         return
-      case 'agent.backgrounded': {
-        const waiters = this.#placementWaiters
-        this.#placementWaiters = []
-        for (const wake of waiters) wake()
+      case 'agent.backgrounded':
+        this.#leftForeground.happens()
         return
-      }
       default:
     }
   }
@@ -828,11 +716,9 @@ export class Agent implements MailboxOwner {
   // ── inside ───────────────────────────────────────────────────────────────────────────────────────────
 
   /** Takes what is durable now: everything that is derived from the log, event by event. */
-  #take({ recorded, cursor, bytes }: Omit<Step, 'actor'>): void {
-    const place = { seq: recorded.seq, from: this.#offset, to: this.#offset + bytes }
-    this.#cursor = cursor
-    this.#offset = place.to
-    this.#lastEvent = place
+  #take(encoded: Encoded): void {
+    const { recorded } = encoded
+    const place = this.#log.noteDurable(encoded)
     if (recorded.event.type === 'run.started') {
       this.#apiDurationMs = 0
       this.#lastPrompt = recorded.event.content
@@ -847,11 +733,10 @@ export class Agent implements MailboxOwner {
   /** Lines of the log say where the agent works; a worktree has a branch of its own. */
   #describeItself(): void {
     const { cwd } = this
-    if (this.#identity.cwd === cwd) return
+    if (this.#log.cwd === cwd) return
     const own = this.#digest.worktree
     const branch = own && worktreeCwd(own) === cwd ? planOf(this.id, own)?.branch : this.#core.gitBranch
-    const { gitBranch: _, ...identity } = this.#identity
-    this.#identity = { ...identity, cwd, ...(branch !== undefined && { gitBranch: branch }) }
+    this.#log.moveTo(cwd, branch)
   }
 
   #noteTodos(result: unknown): void {
@@ -866,14 +751,15 @@ export class Agent implements MailboxOwner {
     // A finished child is not opened again.
     if (this.parent !== undefined && !this.isRunning) return
     // Behind the last event there may be bytes that are none, until the next one is written.
-    if (this.#lastEvent?.to !== this.#offset) return
-    const { seq, from } = this.#lastEvent
+    const { offset, lastEvent, cursor } = this.#log.place
+    if (lastEvent?.to !== offset) return
+    const { seq, from } = lastEvent
     const { birth } = this
     this.#snapshots.write({
       agentId: this.id,
-      offset: this.#offset,
+      offset,
       lastEvent: { seq, from },
-      cursor: this.#cursor,
+      cursor,
       birth,
       ...resultOf({ state: { birth, run: this.run?.snapshot }, digest: this.#digest }),
     })

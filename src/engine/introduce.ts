@@ -17,7 +17,8 @@ type MessageAdded = AgentEventOf<'message.added'>
 type AgentDiagnosed = AgentEventOf<'agent.diagnosed'>
 
 /** The section of the system prompt that an agent's memory makes; undefined without a memory. */
-export function memorySection(core: EngineCore, { memory }: Agent): string | undefined {
+export function memorySection(core: EngineCore, { equipment }: Agent): string | undefined {
+  const { memory } = equipment
   if (memory === undefined) return undefined
   tellHost(core, memory.diagnostics)
   return memory.text === '' ? undefined : memory.text

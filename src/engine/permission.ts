@@ -115,7 +115,8 @@ async function requestOf(
   const written = tool.ruleSubject?.(input)
   const path = writesPath ?? (isPath ? written : undefined)
   const place = path === undefined ? undefined : await placeOf(cwd, path)
-  const isInMemory = place !== undefined && agent.writableRoots.some((root) => isInside(root, place.real))
+  const isInMemory =
+    place !== undefined && agent.equipment.writableRoots.some((root) => isInside(root, place.real))
   const subject = isPath ? (place?.named ?? written) : written
   return {
     toolName: tool.name,
@@ -193,7 +194,7 @@ export function readGuard(core: EngineCore, agent: Agent): ((path: string) => bo
 function policyOf(core: EngineCore, agent: Agent): PermissionPolicy {
   const { deny, ask } = core.rules
   const allow = allowRulesOf(agent)
-  const { only, deny: ownDeny } = agent.pool
+  const { only, deny: ownDeny } = agent.equipment.pool
   const ceilings: Ceiling[] = []
   for (let above = agent.parent; above !== undefined; above = above.parent) {
     ceilings.push(ceilingOf(above.id, { allow, deny, ask, mode: above.mode, ceilings: [] }, above.cwd))

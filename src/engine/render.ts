@@ -26,9 +26,9 @@ export type ResolvedPool = Extract<ToolPool, { kind: 'resolved' }>
 /** The tools of an agent. Throws an `EngineError` when its definition's list comes to nothing. */
 export function poolOf(core: EngineCore, agent: Agent): ResolvedPool {
   const { plan, depth } = agent.birth
-  if (agent.isFork && agent.parent !== undefined) return forkToolPool(agent.parent.pool)
+  if (agent.isFork && agent.parent !== undefined) return forkToolPool(agent.parent.equipment.pool)
   const definition = agent.definition ?? { agentType: plan.agentType }
-  const { table, ownTools } = agent.servers
+  const { table, ownTools } = agent.equipment.servers
   const coordinates = plan.agentType === ROOT_TYPE && core.features.coordinator
   const pool = resolveToolPool(
     table.tools
@@ -58,8 +58,8 @@ const READ_ONLY_TOOLS: ReadonlySet<string> = new Set(['Read', 'Glob', 'Grep', AG
 /** Prompt and tools of an agent, rendered. `memory` is the section that its memory makes. */
 export function render(core: EngineCore, agent: Agent, memory: string | undefined): Prepared {
   const { plan } = agent.birth
-  const offered = new Set(agent.pool.tools)
-  const tools = agent.servers.table.definitions().filter(({ name }) => offered.has(name))
+  const offered = new Set(agent.equipment.pool.tools)
+  const tools = agent.equipment.servers.table.definitions().filter(({ name }) => offered.has(name))
   const isRoot = plan.agentType === ROOT_TYPE
   const base = isRoot ? (core.root.systemPrompt ?? mainPrompt(core)) : (agent.definition ?? MAIN_PROMPT)
   const system = renderSystemPrompt({

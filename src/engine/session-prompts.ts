@@ -38,7 +38,7 @@ export class SessionPrompts {
       depth,
       memory,
       // Servers come and go: two agents of a kind may have different tools.
-      agent.servers.table === this.#core.tools ? undefined : agent.pool.tools,
+      agent.equipment.servers.table === this.#core.tools ? undefined : agent.equipment.pool.tools,
     ])
     const known = this.#prepared.get(key)
     if (known !== undefined) return known

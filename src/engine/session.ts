@@ -269,7 +269,7 @@ export class Session {
         depth,
         mode: caller.mode,
         model: plan.model.value,
-        allowedAgentTypes: caller.pool.allowedAgentTypes,
+        allowedAgentTypes: caller.equipment.pool.allowedAgentTypes,
         effort: plan.effort?.value,
         isFork: caller.isFork,
       },

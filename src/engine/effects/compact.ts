@@ -41,7 +41,7 @@ export function compact(core: EngineCore): Effect<EffectInput> {
       return [
         failed(fault('refused-by-hook', `a hook refused the compaction (${reasonsOf(decision.reasons)})`)),
       ]
-    const tokens = await agent.inputTokens()
+    const tokens = await agent.requests.inputTokens()
     const summary = await summarise(
       core,
       agent,

@@ -22,7 +22,7 @@ export async function makeRoom(
   agent: Agent,
 ): Promise<AgentEventOf<'context.exceeded'> | undefined> {
   if (!core.features.autoCompact) return undefined
-  const tokens = await agent.inputTokens()
+  const tokens = await agent.requests.inputTokens()
   const most = mostTokens(core, agent.model)
   if (tokens <= most) return undefined
   const conversation = await agent.loadConversation()

@@ -16,7 +16,7 @@ export function drain(core: EngineCore): Effect<EffectInput> {
   return async ({ agent, self }) => {
     await agent.scope.settled(self)
     await settleChildren(core, agent)
-    await agent.unequip()
+    await agent.equipment.close()
     // A command can leave its process group; whatever it left carries the agent's mark.
     if (agent.hasRunProcesses) await core.processes.endSurvivors([], [agent.id])
     const context = agent.run?.snapshot.context

@@ -19,7 +19,7 @@ export async function admitRequest(core: EngineCore, agent: Agent, signal: Abort
   const { model } = agent
   // Tokens for thinking are asked for as a number: a shorter reply would have no room for them.
   const leastTokens = typeof agent.birth.plan.effort?.value === 'number' ? maxTokens : LEAST_REPLY_TOKENS
-  const inputTokens = await agent.inputTokens()
+  const inputTokens = await agent.requests.inputTokens()
   const ask = { inputTokens, maxTokens, leastTokens, price: core.modelFacts(model) }
   return budget.admit(agent, ask, model, signal)
 }

@@ -20,7 +20,7 @@ export function prepare(core: EngineCore): Effect<EffectInput> {
       const fault = await worktreeFault(core, agent, context.signal)
       if (fault !== undefined) return [{ type: 'agent.faulted', fault }]
     }
-    await agent.equip(() => context.signal)
+    await agent.equipment.open(() => context.signal)
     const beginning = await startHooks(core, agent, () => context.signal)
     if (beginning.kind === 'refused') return [{ type: 'agent.faulted', fault: beginning.fault }]
     const memory = memorySection(core, agent)

@@ -19,7 +19,7 @@ import { modelRequest } from './model-request.ts'
 export function requestModel(core: EngineCore): Effect<EffectInput> {
   return async (effect) => {
     const { agent, signal } = effect
-    await agent.equip(() => signal)
+    await agent.equipment.open(() => signal)
     if (hasNews(core, agent)) await tellListings(core, agent)
     if (mayHaveNews(agent)) {
       const news = await newsFor(core, agent)
@@ -28,7 +28,7 @@ export function requestModel(core: EngineCore): Effect<EffectInput> {
     const tooLong = await makeRoom(core, agent)
     if (tooLong !== undefined) return [tooLong]
     const { model } = agent
-    const messages = await agent.requestMessages(model)
+    const messages = await agent.requests.messages(model)
     const admission = await admitRequest(core, agent, signal)
     if (admission.kind === 'refused') return [admission.event]
     signal.throwIfAborted()
@@ -53,7 +53,7 @@ export function requestModel(core: EngineCore): Effect<EffectInput> {
         {
           type: 'reply.received',
           reply,
-          concurrencySafe: concurrencyOf(agent.servers.table, reply),
+          concurrencySafe: concurrencyOf(agent.equipment.servers.table, reply),
           ...(requestId !== undefined && { requestId }),
         },
       ]

@@ -60,7 +60,7 @@ export function runCall(core: EngineCore): Effect<CallInput> {
       const name = agent.run?.snapshot.context.calls.find((call) => call.callId === callId)?.name ?? 'tool'
       return [interruptedResult(callId, callId, name, started !== undefined)]
     }
-    await agent.equip(() => signal)
+    await agent.equipment.open(() => signal)
     const call: Call = { agent, callId, block, signal, started }
     try {
       const ended = await resultOf(core, call)
@@ -109,7 +109,7 @@ async function resultOf(core: EngineCore, call: Call): Promise<CallEnded> {
       `The input of this ${block.name} call is not a JSON object, so it was not run. It began: ${unparsed.slice(0, 200)}`,
     )
   }
-  const parsed = agent.servers.table.parseCall(block.name, block.input)
+  const parsed = agent.equipment.servers.table.parseCall(block.name, block.input)
   // After a restart with other tools: what was started may have run, whoever can be asked about it now.
   if (started !== undefined && (!parsed.ok || parsed.tool.resume === 'interrupt')) {
     return interruptedResult(callId, block.id, block.name, true)
@@ -245,7 +245,7 @@ function contextOf(
   const ask = askPort(core, agent, callId)
   let notices = 0
   const hasEnv = Object.keys(core.env).length > 0
-  const writableRoots = [...agent.writableRoots, ...core.directories]
+  const writableRoots = [...agent.equipment.writableRoots, ...core.directories]
   return {
     agentId: agent.id,
     callId,
@@ -267,7 +267,7 @@ function contextOf(
         }),
     },
     seen: agent.seen,
-    shells: agent.shells,
+    shells: agent.equipment.shells,
     agents: agentsPort(core, agent, signal),
     todos: () => agent.todos,
     mayFetch: (url) => fetchGuard(core, agent)(url),

@@ -19,8 +19,9 @@ export function outsideWorktree(
   { writesPath, resolvedPath }: PermissionRequest,
 ): string | undefined {
   if (!isInWorktree(agent.digest.worktree)) return undefined
-  const { cwd, writableRoots } = agent
-  const isAllowed = (path: string): boolean => [cwd, ...writableRoots].some((root) => isInside(root, path))
+  const { cwd } = agent
+  const places = [cwd, ...agent.equipment.writableRoots]
+  const isAllowed = (path: string): boolean => places.some((root) => isInside(root, path))
   if (writesPath !== undefined) {
     const real = resolvedPath ?? resolve(cwd, writesPath)
     if (isAllowed(real)) return undefined

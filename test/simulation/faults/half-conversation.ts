@@ -1,4 +1,4 @@
-import { Agent } from '../../../src/engine/agent.ts'
+import { AgentRequests } from '../../../src/engine/agent-requests.ts'
 import { type Fault, replaceMethod } from './fault.ts'
 
 export const HALF_CONVERSATION: Fault = {
@@ -7,8 +7,8 @@ export const HALF_CONVERSATION: Fault = {
   text: 'One of several results is left out of the next request.',
   within: 50,
   breakIt: () =>
-    replaceMethod(Agent.prototype, 'requestMessages', (requestMessages) => {
-      return async function (this: Agent, model) {
+    replaceMethod(AgentRequests.prototype, 'messages', (requestMessages) => {
+      return async function (this: AgentRequests, model) {
         const messages = await requestMessages.call(this, model)
         const last = messages.at(-1)
         if (last === undefined || typeof last.content === 'string' || last.content.length < 2) return messages
