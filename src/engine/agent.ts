@@ -136,8 +136,7 @@ export class Agent implements MailboxOwner {
   #waiters: { readonly resolve: (ended: EndedRun) => void; readonly reject: (error: unknown) => void }[] = []
   #isStarted = false
   /** Why it goes on no more: its log cannot be written, its machine has failed, or the engine lets go of it. */
-  #stopped: EngineError | undefined
-  #isHalted = false
+  #gone: { readonly kind: 'halted' | 'closed'; readonly reason: EngineError } | undefined
   #hasSeenModeChange = false
 
   constructor(
@@ -327,7 +326,7 @@ export class Agent implements MailboxOwner {
   /** The next end there is: for a run that is about to start. */
   nextEnd(): Promise<EndedRun> {
     // Who asks after it was stopped would wait for ever.
-    if (this.#stopped !== undefined) return Promise.reject(this.#stopped)
+    if (this.#gone !== undefined) return Promise.reject(this.#gone.reason)
     return new Promise((resolve, reject) => this.#waiters.push({ resolve, reject }))
   }
 
@@ -379,7 +378,7 @@ export class Agent implements MailboxOwner {
 
   /** Why it goes on no more although its run has no end; undefined while it can. */
   get failure(): EngineError | undefined {
-    return this.#isHalted ? this.#stopped : undefined
+    return this.#gone?.kind === 'halted' ? this.#gone.reason : undefined
   }
 
   /** A delta of a reply: shown, never stored. */
@@ -484,7 +483,7 @@ export class Agent implements MailboxOwner {
 
   /** Whether anything can still happen to it. */
   get isOpen(): boolean {
-    return this.#stopped === undefined && this.#mailbox.isOpen
+    return this.#gone === undefined && this.#mailbox.isOpen
   }
 
   /** Takes no more events; a run that is on is recorded as suspended first. */
@@ -499,7 +498,7 @@ export class Agent implements MailboxOwner {
   /** Aborts what is in flight, without an end. Resolves when nothing of the agent runs any more. */
   async stop(reason: EngineError): Promise<void> {
     this.#snapshotIfDue(true)
-    this.#stopped ??= reason
+    this.#gone ??= { kind: 'closed', reason }
     this.#core.keepAlive.release(this)
     this.deadline?.end()
     this.#actor?.stop()
@@ -691,8 +690,7 @@ export class Agent implements MailboxOwner {
 
   #stopFor(failure: EngineError): void {
     const wasRunning = this.isRunning
-    this.#isHalted = true
-    this.#stopped ??= failure
+    this.#gone ??= { kind: 'halted', reason: failure }
     this.#core.keepAlive.release(this)
     this.#mailbox.close()
     this.deadline?.end()
@@ -745,7 +743,7 @@ export class Agent implements MailboxOwner {
   }
 
   #snapshotIfDue(closing: boolean): void {
-    if (this.#isHalted || !this.#snapshots.isDue(closing)) return
+    if (this.#gone?.kind === 'halted' || !this.#snapshots.isDue(closing)) return
     // The report that a stop hook's detour must not lose is content, which a snapshot does not hold.
     if (this.#digest.keepsReport) return
     // A finished child is not opened again.
