@@ -151,6 +151,8 @@ function tell(event: AgentEvent, at: number, agent: Agent, cwd: string): Told[] 
       return line(`· told of ${event.about}`, 'quiet')
     case 'child.launched':
       return line(`+ ${event.child.agentId} goes on in the background`, 'quiet')
+    case 'name.registered':
+      return line(`· ${event.agentId} is called "${event.name}"`, 'quiet')
     case 'message.accepted':
       return line(
         `· has a message of ${event.origin.from === 'agent' ? event.origin.agentId : event.origin.from}`,

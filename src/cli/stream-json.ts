@@ -271,6 +271,7 @@ export function createStreamJson(options: StreamJsonOptions): StreamJson {
       case 'child.launched':
       case 'child.released':
       case 'message.accepted':
+      case 'name.registered':
       case 'agent.spawned':
       case 'agent.prepared':
       case 'agent.diagnosed':

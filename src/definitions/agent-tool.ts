@@ -54,6 +54,8 @@ export type AgentInput = z.infer<typeof AllFields>
 export interface AgentToolMoment {
   /** Work in the background is possible, and not the rule anyway. */
   readonly background: boolean
+  /** Agents may be given names. Default: where teams are. */
+  readonly names?: boolean
   /** Teams are on and the caller is no teammate. */
   readonly teams: boolean
   /** Another working directory may be given. */
@@ -87,6 +89,7 @@ export function agentToolMoment(
   const isRuleAnyway = fork || coordinator || forceBackground
   return {
     background: background && !isRuleAnyway && caller.teammate?.backend !== 'in-process',
+    names: features.names && background && caller.teammate === undefined,
     teams: features.teams && caller.teammate === undefined,
     cwd: features.cwdArgument,
     isolation: features.worktree,
@@ -113,7 +116,8 @@ export function agentInputSchema(moment: AgentToolMoment = PLAIN_MOMENT): z.ZodT
   }).omit({
     ...(moment.model === false && { model: true }),
     ...(!moment.background && { run_in_background: true }),
-    ...(!moment.teams && { name: true, team_name: true, mode: true }),
+    ...(!moment.teams && { team_name: true, mode: true }),
+    ...(!moment.teams && moment.names !== true && { name: true }),
     ...(isolations.length === 0 && { isolation: true }),
     ...(!moment.cwd && { cwd: true }),
   })

@@ -22,6 +22,8 @@ export interface Features {
   readonly parentContext: boolean
   /** Agents may start agents: the default of `limits.depth` is then 5 instead of 1. */
   readonly nesting: boolean
+  /** Callers may give an agent a name by which others send it messages. */
+  readonly names: boolean
   /** Named teammates with a shared task list. */
   readonly teams: boolean
   /** The root only coordinates, and `worker` is the one type. */
@@ -74,6 +76,7 @@ export const FEATURES: Readonly<Record<FeatureName, FeatureFacts>> = {
   fork: on('TROUPE_FORK', true),
   parentContext: off('TROUPE_DISABLE_PARENT_CONTEXT', true),
   nesting: on('TROUPE_NESTING', true),
+  names: on('TROUPE_AGENT_NAMES', true),
   teams: on('TROUPE_TEAMS', false),
   coordinator: on('CLAUDE_CODE_COORDINATOR_MODE', true),
   cwdArgument: on('TROUPE_AGENT_CWD', false),
@@ -95,6 +98,7 @@ export const DEFAULT_FEATURES: Features = {
   fork: holds('fork'),
   parentContext: holds('parentContext'),
   nesting: holds('nesting'),
+  names: holds('names'),
   teams: holds('teams'),
   coordinator: holds('coordinator'),
   cwdArgument: holds('cwdArgument'),

@@ -27,6 +27,7 @@ export interface EndedTask extends ReportFacts {
 export interface AgentMessage {
   readonly from: string
   readonly fromType: string
+  readonly fromName?: string | undefined
   readonly text: string
 }
 
@@ -82,8 +83,9 @@ export function summaryOf({ agentType, description, status, why }: EndedTask): s
 }
 
 /** A message in its envelope. */
-export function messageText({ from, fromType, text }: AgentMessage): string {
-  return envelope('agent-message', text, { attributes: { from, type: fromType } })
+export function messageText({ from, fromType, fromName, text }: AgentMessage): string {
+  const name = fromName === undefined ? {} : { name: fromName }
+  return envelope('agent-message', text, { attributes: { from, ...name, type: fromType } })
 }
 
 /** A question in its envelope, with how to answer it. */

@@ -12,6 +12,7 @@
  *   R5  No plan is wider than its caller in mode; tools are the pool's matter.
  */
 import type { AgentDefinition } from './agent-definition.ts'
+import { nameProblem } from './agent-name.ts'
 import type { AgentInput } from './agent-tool.ts'
 import { checkMcpRequirement } from './mcp-requirement.ts'
 import { placeBackground, placeIsolation } from './spawn-place.ts'
@@ -97,8 +98,24 @@ function seatOf(
   const { caller } = situation
   const given = (['team_name', 'name', 'mode'] as const).filter((field) => input[field] !== undefined)
   if (given.length === 0) return { kind: 'seat', notes: [] }
+  const problem = input.name === undefined ? undefined : nameProblem(input.name.trim())
+  if (problem !== undefined)
+    return refused(
+      'name-unusable',
+      `The name ${JSON.stringify(input.name)} cannot be used: ${problem}. Call Agent again with another \`name\`, or without.`,
+    )
+  const features = featuresOf(situation)
+  const isOnlyNamed = input.team_name === undefined && input.mode === undefined
+  if (
+    isOnlyNamed &&
+    features.names &&
+    features.background &&
+    !features.teams &&
+    caller.teammate === undefined
+  )
+    return { kind: 'seat', name: input.name?.trim(), notes: [] }
   const fields = given.map((field) => `\`${field}\``).join(', ')
-  if (!featuresOf(situation).teams)
+  if (!features.teams)
     return refused(
       'teams-off',
       `Teams are off here (setting features.teams), so ${fields} cannot be used. Call Agent again without: the agent's report comes back as the result of the call.`,

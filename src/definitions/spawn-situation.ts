@@ -114,6 +114,7 @@ export type SpawnRefusalCode =
   | 'isolation-unavailable'
   | 'live-agents-limit'
   | 'mcp-servers-missing'
+  | 'name-unusable'
   | 'spawns-limit'
   | 'team-roster-flat'
   | 'teammate-without-name'

@@ -106,7 +106,15 @@ export function agentsPort(core: EngineCore, caller: Agent, signal: AbortSignal)
     }
   }
 
+  const broadcast = (text: string, key: string): Promise<readonly SendReceipt[]> => {
+    const atWork = session.agents.filter((agent) => agent !== caller && agent.isBorn && agent.isRunning)
+    return Promise.all(
+      atWork.map(({ id }) => session.inTurn(id, () => deliver(core, caller, id, text, key, signal))),
+    )
+  }
+
   return {
+    broadcast,
     list: others,
     result,
     stop,
@@ -158,6 +166,7 @@ export function statusOf(agent: Agent): TaskStatus {
   const { input_tokens, cache_creation_input_tokens, cache_read_input_tokens } = context?.usage ?? NO_TOKENS
   return {
     taskId: agent.id,
+    ...(plan.name !== undefined && { name: plan.name }),
     agentType: plan.agentType,
     description: plan.description,
     status: agent.isRunning
@@ -211,7 +220,7 @@ function addressee(caller: Agent, to: string): AgentId | undefined {
   if (to === 'parent') return caller.parent?.id
   if (to === 'main') return caller.session.root.id
   const id = AgentId.safeParse(to)
-  return id.success ? id.data : undefined
+  return id.success ? id.data : caller.session.names.holderOf(to)
 }
 
 async function deliver(
@@ -256,7 +265,7 @@ async function deliver(
     const refusal = startRefusal(core, recipient)
     if (refusal !== undefined) return { kind: 'refused', message: refusal }
     const fromType = sender.birth.plan.agentType
-    const content = messageText({ from: sender.id, fromType, text })
+    const content = messageText({ from: sender.id, fromType, fromName: sender.birth.plan.name, text })
     if ((await session.startAgain(recipient, content, sender, key)) === 'taken')
       return { kind: 'sent', to: statusOf(recipient), how: 'started' }
     // Somebody else has begun its run; or the engine closes, and the call is made again when it is resumed.

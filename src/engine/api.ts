@@ -273,6 +273,8 @@ export interface AgentView {
   readonly sessionId: SessionId
   readonly agentId: AgentId
   readonly agentType: string
+  /** What others may call it. */
+  readonly name: string | undefined
   readonly description: string
   readonly parentAgentId: AgentId | undefined
   readonly depth: number

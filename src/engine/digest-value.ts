@@ -101,6 +101,8 @@ const DigestValueSchema = z.strictObject({
   mail: z.array(MessageAccepted).optional(),
   /** The last message of each sender. */
   lastMessages: z.record(z.string(), z.string()).optional(),
+  /** Of a root: the last agent of each name. */
+  names: z.record(z.string(), AgentId).optional(),
   /** The model that answers this run in place of its own. */
   model: z.string().optional(),
   /** Budgets that this run was warned of. */

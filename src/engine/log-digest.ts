@@ -79,6 +79,7 @@ export class LogDigest {
   #mode: ModeChange | undefined
   #warned: readonly string[] = []
   #model: string | undefined
+  readonly #names = new Map<string, AgentId>()
 
   /** The digest that {@link value} was taken of. */
   static from(value: DigestValue, replies: ReadReplies): LogDigest {
@@ -110,6 +111,7 @@ export class LogDigest {
     digest.#worktree = value.worktree
     digest.#warned = value.warned ?? []
     digest.#model = value.model
+    for (const [name, agentId] of Object.entries(value.names ?? {})) digest.#names.set(name, agentId)
     return digest
   }
 
@@ -151,6 +153,9 @@ export class LogDigest {
         break
       case 'model.changed':
         this.#model = event.to
+        break
+      case 'name.registered':
+        this.#names.set(event.name, event.agentId)
         break
       case 'budget.warned':
         this.#warned = [...this.#warned, event.limit]
@@ -382,6 +387,11 @@ export class LogDigest {
     return this.#model
   }
 
+  /** Of a root: the last agent of each name. */
+  get names(): ReadonlyMap<string, AgentId> {
+    return this.#names
+  }
+
   /** Budgets that this run was warned of. */
   get warned(): readonly string[] {
     return this.#warned
@@ -413,6 +423,7 @@ export class LogDigest {
     return {
       ...this.#inbox.value(),
       ...(this.#model !== undefined && { model: this.#model }),
+      ...(this.#names.size > 0 && { names: Object.fromEntries(this.#names) }),
       ...(this.#warned.length > 0 && { warned: [...this.#warned] }),
       ...(this.#isInBackground && { isInBackground: true as const }),
       ...(this.#agentId !== undefined && { agentId: this.#agentId }),

@@ -30,12 +30,16 @@ export async function newsFor(core: EngineCore, agent: Agent): Promise<News | un
   const found = await Promise.all(untold.map((key) => endFor(agent, key)))
   const ends = found.filter((end) => end !== undefined)
   if (ends.length === 0 && mail.length === 0) return undefined
-  const messages = mail.map(({ content, origin }) => ({
-    text: content,
-    from: origin.from === 'agent' ? origin.agentId : origin.from,
-    fromType:
-      origin.from === 'agent' ? (core.agents.get(origin.agentId)?.birth.plan.agentType ?? 'agent') : '',
-  }))
+  const messages = mail.map(({ content, origin }) => {
+    if (origin.from !== 'agent') return { text: content, from: origin.from, fromType: '' }
+    const sender = core.agents.get(origin.agentId)?.birth.plan
+    return {
+      text: content,
+      from: origin.agentId,
+      fromType: sender?.agentType ?? 'agent',
+      fromName: sender?.name,
+    }
+  })
   return {
     text: newsText(
       ends.map(({ task }) => task),

@@ -37,6 +37,7 @@ import { inheritance } from './inherit.ts'
 import type { Posted } from './mailbox.ts'
 import { SessionDefinitions } from './session-definitions.ts'
 import { openSessionMcp } from './session-mcp.ts'
+import { SessionNames } from './session-names.ts'
 import { SessionPrompts } from './session-prompts.ts'
 import { VERSION } from './version.ts'
 import { wake } from './wake.ts'
@@ -66,6 +67,7 @@ export class Session {
   readonly definitions: SessionDefinitions
   readonly prompts: SessionPrompts
   readonly hosts: EndHosts
+  readonly names: SessionNames
   /** Ends of runs in the background that somebody is owed. */
   readonly ends: SessionEnds
   /** What its agents may still spend. */
@@ -93,6 +95,7 @@ export class Session {
     this.blobs = createBlobStore(core.storage, paths)
     this.prompts = new SessionPrompts(core, this.blobs)
     this.hosts = new EndHosts(this)
+    this.names = new SessionNames(this)
     this.ends = new SessionEnds(core, this)
     this.budget = new SessionBudget(core, () => this.agents)
     this.definitions = new SessionDefinitions(this.blobs, core.cwd, () => core.definitions)

@@ -11,6 +11,7 @@ export function viewOf(agent: Agent): AgentView {
     sessionId: agent.session.id,
     agentId: agent.id,
     agentType: plan.agentType,
+    name: plan.name,
     description: plan.description,
     parentAgentId: agent.parent?.id,
     depth,

@@ -473,6 +473,10 @@ const drafts: { readonly [T in EventDraft['type']]: fc.Arbitrary<Draft<T>> } = {
     'budget.warned',
     fc.record({ limit: anyBudget, of: anyAmount, used: anyAmount, owner: optional(anyAgentId) }).map(present),
   ),
+  'name.registered': withType(
+    'name.registered',
+    fc.record({ name: fc.stringMatching(/^[a-z]{1,8}$/), agentId: anyAgentId }),
+  ),
   'time.expired': withType('time.expired', fc.record({ of: anyCount })),
   'model.changed': withType('model.changed', fc.record({ from: anyText, to: anyText, why: anyFault })),
   'context.exceeded': withType('context.exceeded', fc.record({ tokens: anyCount, of: anyCount })),

@@ -160,6 +160,12 @@ export const budgetWarned = (): RunEventOf<'budget.warned'> => ({
   used: 0.8,
 })
 
+export const nameRegistered = (): RunEventOf<'name.registered'> => ({
+  type: 'name.registered',
+  name: 'finder',
+  agentId: CHILD,
+})
+
 export const timeExpired = (): RunEventOf<'time.expired'> => ({ type: 'time.expired', of: 60_000 })
 
 export const contextExceeded = (): RunEventOf<'context.exceeded'> => ({

@@ -120,6 +120,7 @@ const QUIET: ReadonlySet<RunEvent['type']> = new Set([
   'worktree.removed',
   'worktree.left',
   'budget.warned',
+  'name.registered',
   'hook.started',
   'hook.process_started',
   'hook.ended',

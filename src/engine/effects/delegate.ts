@@ -17,7 +17,7 @@ import type { SpawnPlan } from '../../definitions/spawn-situation.ts'
 import type { AgentEventOf, RunKey } from '../../machines/agent/events.ts'
 import type { ToolUseBlock } from '../../machines/agent/messages.ts'
 import { isAmong } from '../../machines/agent/run-key.ts'
-import type { CallId } from '../../machines/ids.ts'
+import type { AgentId, CallId } from '../../machines/ids.ts'
 import type { Agent, EndedRun } from '../agent.ts'
 import type { EngineCore } from '../core.ts'
 import { loggedPlan } from '../logged-plan.ts'
@@ -52,6 +52,12 @@ export async function delegate(core: EngineCore, call: Call, input: AgentInput):
         session.forget(agentId)
         return failedResult(callId, block.id, missing)
       }
+    }
+    if (plan.name !== undefined) {
+      const taken = await session.names.register(plan.name, agentId)
+      if (taken.kind !== 'registered') session.forget(agentId)
+      if (taken.kind === 'held') return failedResult(callId, block.id, nameTaken(plan.name, taken.by))
+      if (taken.kind === 'late') throw new Suspended(`the name ${plan.name} came too late`)
     }
     const recording = session.definitions.record(plan.agentType)
     const definition = recording instanceof Promise ? await recording : recording
@@ -111,6 +117,9 @@ function launched(agent: Agent, { callId, block }: Call, child: Agent): CallEnde
 function placed(plan: Child['plan'], { cwd }: Agent, core: EngineCore): Child['plan'] {
   return cwd === core.cwd || plan.cwd !== undefined || plan.isolation !== undefined ? plan : { ...plan, cwd }
 }
+
+const nameTaken = (name: string, holder: AgentId): string =>
+  `The name "${name}" is that of agent ${holder}, which is at work. Send it a message with SendMessage, or call Agent again with another \`name\`.`
 
 /** Waits for servers that a type cannot do without. What is missing, in words for the model; undefined: nothing. */
 async function awaitServers(

@@ -7,7 +7,13 @@
  * data in here: a machine never asks for them.
  */
 import * as z from 'zod'
-import { AgentBackgrounded, ChildLaunched, ChildReleased, MessageAccepted } from './events/background.ts'
+import {
+  AgentBackgrounded,
+  ChildLaunched,
+  ChildReleased,
+  MessageAccepted,
+  NameRegistered,
+} from './events/background.ts'
 import {
   AgentDiagnosed,
   AgentPrepared,
@@ -92,6 +98,7 @@ export const AgentEvent = z.discriminatedUnion('type', [
   ChildLaunched,
   ChildReleased,
   MessageAccepted,
+  NameRegistered,
   MessageAdded,
   RunStarted,
   RunSuspended,

@@ -48,6 +48,7 @@ const BETWEEN_RUNS: ReadonlySet<AgentEvent['type']> = new Set([
   'child.launched',
   'child.released',
   'mode.changed',
+  'name.registered',
 ])
 
 /** Whether an event is the agent's alone: one of those that can also happen while no run is on. */

@@ -6,6 +6,8 @@
 /** An agent as another one may see it: under 1 KB, whatever the length of its log. */
 export interface TaskStatus {
   readonly taskId: string
+  /** What others may call it. */
+  readonly name?: string
   readonly agentType: string
   readonly description: string
   readonly status: 'running' | 'waiting' | 'suspended' | 'completed' | 'failed' | 'killed'
@@ -60,6 +62,8 @@ export interface AgentsPort {
   stop(taskId: string): Promise<TaskAnswer>
   /** Sends a message. `key`: the same message with the same key is sent once. */
   send(to: string, text: string, key: string): Promise<SendReceipt>
+  /** Sends a message to everybody else who is at work: a receipt of each. `key` as for `send`. */
+  broadcast(text: string, key: string): Promise<readonly SendReceipt[]>
   /** Asks whoever started the caller, and waits for the answer. `key` as for `send`. Rejects when the call is aborted. */
   ask(question: string, key: string): Promise<ParentAnswer>
 }

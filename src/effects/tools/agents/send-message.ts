@@ -1,6 +1,7 @@
 /** A message to another agent. */
 import * as z from 'zod'
-import type { Tool } from '../tool.ts'
+import type { Tool, ToolOutput } from '../tool.ts'
+import type { SendReceipt } from './agents-port.ts'
 import { portOf } from './port-of.ts'
 import { taskLine } from './words.ts'
 
@@ -10,10 +11,14 @@ const Input = z.strictObject({
   to: z
     .string()
     .min(1)
-    .describe('The id of an agent, "parent" (who started you) or "main" (the agent that the user talks to).'),
+    .describe(
+      'The id or the name of an agent, "parent" (who started you), "main" (the agent that the user talks to) or "*" (everybody else who is at work).',
+    ),
   message: z.string().regex(/\S/u, 'the message is empty').max(MAX_CHARS).describe('What to tell it.'),
   summary: z.string().optional().describe('The message in 5 to 10 words, shown to people.'),
 })
+
+const EVERYBODY = '*'
 
 export const sendMessageTool: Tool<z.infer<typeof Input>> = {
   name: 'SendMessage',
@@ -27,6 +32,7 @@ export const sendMessageTool: Tool<z.infer<typeof Input>> = {
   isConcurrencySafe: () => false,
   intend: async ({ to }) => ({ to }),
   run: async ({ to, message }, context) => {
+    if (to === EVERYBODY) return broadcastOutput(await portOf(context).broadcast(message, context.key))
     const receipt = await portOf(context).send(to, message, context.key)
     if (receipt.kind === 'refused') return { content: receipt.message, isError: true }
     const how =
@@ -38,4 +44,16 @@ export const sendMessageTool: Tool<z.infer<typeof Input>> = {
       structured: { success: true, message: how, to: receipt.to.taskId },
     }
   },
+}
+
+function broadcastOutput(receipts: readonly SendReceipt[]): ToolOutput {
+  const sent = receipts.flatMap((receipt) => (receipt.kind === 'sent' ? [receipt.to] : []))
+  const refusals = receipts.flatMap((receipt) => (receipt.kind === 'refused' ? [receipt.message] : []))
+  const content = [
+    sent.length === 0 ? 'Nobody else is at work: the message was sent to nobody.' : 'Sent to:',
+    ...sent.map(taskLine),
+    ...refusals,
+  ].join('\n')
+  if (sent.length === 0) return { content, isError: true }
+  return { content, structured: { success: true, to: sent.map(({ taskId }) => taskId) } }
 }

@@ -7,8 +7,17 @@ const MAX_DESCRIPTION = 120
 const MAX_ACTIVITY = 80
 
 /** One line. */
-export function taskLine({ taskId, agentType, description, status, turns, toolUses }: TaskStatus): string {
-  return `${taskId}  ${agentType}  ${status}  ${inert(description.slice(0, MAX_DESCRIPTION))} (${turns} turns, ${toolUses} tool uses)`
+export function taskLine({
+  taskId,
+  name,
+  agentType,
+  description,
+  status,
+  turns,
+  toolUses,
+}: TaskStatus): string {
+  const who = name === undefined ? taskId : `${taskId} ("${inert(name)}")`
+  return `${who}  ${agentType}  ${status}  ${inert(description.slice(0, MAX_DESCRIPTION))} (${turns} turns, ${toolUses} tool uses)`
 }
 
 /** What is known of a task that goes on. */

@@ -32,5 +32,15 @@ export const MessageAccepted = z.looseObject({
   origin: Origin,
 })
 
+/**
+ * A name is that of this agent from now on, in the log of the root: one registry for the whole session. It stands
+ * there before the agent does; one that was never born holds nothing. A fact about the session, not about a run.
+ */
+export const NameRegistered = z.looseObject({
+  type: z.literal('name.registered'),
+  name: z.string().min(1),
+  agentId: AgentId,
+})
+
 /** The run was moved out of its parent's foreground. */
 export const AgentBackgrounded = z.looseObject({ type: z.literal('agent.backgrounded'), by: z.string() })

@@ -19,6 +19,8 @@ export const SpawnPlan = z.looseObject({
   tokens: resolved(z.number().int().positive()).optional(),
   /** What it takes over of its parent's conversation. */
   conversation: resolved(z.enum(['all', 'turn'])).optional(),
+  /** Under which others send it messages, while nobody else has taken the name over. */
+  name: z.string().optional(),
   /** Its prompt and its tools are its parent's, to the byte. */
   isFork: z.literal(true).optional(),
   /** The definition as it was then: a blob. Absent: the root's, which has none, and in logs of the first version. */
