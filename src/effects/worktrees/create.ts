@@ -6,13 +6,13 @@ import { appendFileSync, existsSync, mkdirSync, readFileSync, realpathSync } fro
 import { dirname, join, sep } from 'node:path'
 import type { WorktreeOptions } from '../../definitions/worktrees/options.ts'
 import { findRepositoryRoot } from '../context/repository-root.ts'
+import { gitDirNamedIn } from '../git-folder.ts'
 import { furnish } from './furnish.ts'
 import { type Git, openGit, programsOff, type Setting } from './git.ts'
 import { isThere } from './is-there.ts'
 import { changesOf, WORKTREES_FOLDER } from './plan.ts'
 import { openRecords, type WorktreeRecord } from './records.ts'
 import { dismantle } from './remove.ts'
-import { gitDirNamedBy } from './repository.ts'
 import { underLock } from './repository-lock.ts'
 import { WorktreeError } from './worktree-error.ts'
 import type { MadeWorktree, WorktreeOwners, WorktreePlan, WorktreeUse } from './worktrees.ts'
@@ -107,7 +107,7 @@ async function make(
         await git.run(['worktree', 'add', '--quiet', '--no-checkout', ...wanted], {
           config: [...config, logs],
         })
-        const gitDir = gitDirNamedBy(join(plan.path, '.git'), plan.path)
+        const gitDir = gitDirNamedIn(plan.path)
         record = { ...record, ...(gitDir !== undefined && { gitDir: realpathSync(gitDir) }) }
         records.write(record)
         if ((options.sparsePaths ?? []).length > 0) await chooseFolders(making)
@@ -157,7 +157,7 @@ const isHandedOut = (record: WorktreeRecord, { plan }: Making): boolean =>
 
 /** Whether the folder is a tree of the repository that it was made from. */
 export function isTreeOf({ path, repository }: Pick<WorktreePlan, 'path' | 'repository'>): boolean {
-  const gitDir = gitDirNamedBy(join(path, '.git'), path)
+  const gitDir = gitDirNamedIn(path)
   if (gitDir === undefined || !existsSync(gitDir)) return false
   return realpathSync(gitDir).startsWith(join(repository, 'worktrees') + sep)
 }
@@ -170,7 +170,7 @@ async function takeOver(making: Making, found: WorktreeRecord | undefined): Prom
     owners,
     records.lockPath,
     async () => {
-      const gitDir = gitDirNamedBy(join(plan.path, '.git'), plan.path)
+      const gitDir = gitDirNamedIn(plan.path)
       const record = found ?? {
         ...newRecord(making),
         ...(gitDir !== undefined && { gitDir: realpathSync(gitDir) }),

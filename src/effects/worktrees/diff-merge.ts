@@ -1,36 +1,31 @@
 /** What a person does with a worktree that was kept: look at what is in it, and take it over. */
-import { randomUUID } from 'node:crypto'
-import { copyFileSync, existsSync, rmSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { openGit, programsOff } from './git.ts'
 import { changesOf } from './plan.ts'
 import type { WorktreeRecord } from './records.ts'
+import { type ScratchPlace, withScratchIndex } from './scratch-index.ts'
 import { WorktreeError } from './worktree-error.ts'
 
 const MARK = { mark: 'worktrees/person' }
 
 /** Everything that was changed since it was made, as a patch: commits, uncommitted changes and new files. */
-export async function diffWorktree(record: WorktreeRecord, repository: string): Promise<string> {
+export async function diffWorktree(record: WorktreeRecord, place: ScratchPlace): Promise<string> {
   const { path, branch, base } = record
   const options = ['--no-ext-diff', '--no-textconv', '--no-color', '--submodule=short']
   if (!existsSync(path)) {
-    return openGit(repository, MARK).run(['diff', ...options, base, `refs/heads/${branch}`])
+    return openGit(place.repository, MARK).run(['diff', ...options, base, `refs/heads/${branch}`])
   }
   const git = openGit(path, MARK)
   const config = (await programsOff(git)) ?? []
   // New files are in no index; a copy of it gets them, and the tree's own stays as it is.
-  const index = join(repository, 'troupe', `index-${randomUUID()}`)
-  const env = { GIT_INDEX_FILE: index }
   const own = record.gitDir === undefined ? undefined : join(record.gitDir, 'index')
-  try {
-    if (own !== undefined && existsSync(own)) copyFileSync(own, index)
+  return withScratchIndex(place, own, async (index) => {
+    const env = { GIT_INDEX_FILE: index }
     await git.run(['add', '--intent-to-add', '--all', '--', ':/'], { env, config })
     const ours = record.links.map(({ path: link }) => `:(exclude,top)${link}`)
     return await git.run(['diff', ...options, base, '--', ':/', ...ours], { env, config })
-  } finally {
-    rmSync(index, { force: true })
-    rmSync(`${index}.lock`, { force: true })
-  }
+  })
 }
 
 /** Merges a worktree's branch into what is checked out in `cwd`. A conflict is undone and told. */

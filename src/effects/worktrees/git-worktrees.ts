@@ -1,12 +1,13 @@
 /** Worktrees of real repositories. */
 import { decideWorktree, type WorktreeFacts } from '../../definitions/worktrees/decide.ts'
+import { commonDirOf } from '../git-folder.ts'
 import { createWorktree, reopenWorktree } from './create.ts'
 import { diffWorktree, mergeWorktree } from './diff-merge.ts'
 import { type InspectOptions, inspectWorktree } from './inspect.ts'
 import { planWorktree } from './plan.ts'
 import { openRecords, type WorktreeRecord } from './records.ts'
 import { removeWorktree } from './remove.ts'
-import { commonDirOf, noRepository } from './repository.ts'
+import { noRepository } from './repository.ts'
 import { sweepRepository } from './sweep.ts'
 import { WorktreeError } from './worktree-error.ts'
 import type { ListedWorktree, WorktreePlan, WorktreeSurroundings, Worktrees } from './worktrees.ts'
@@ -21,7 +22,7 @@ export function createGitWorktrees({ options = {}, owners }: WorktreeSurrounding
   }
   return {
     isRepository: (cwd) => commonDirOf(cwd) !== undefined,
-    plan: (request) => planWorktree(request, options),
+    plan: (request) => planWorktree(request, options, owners),
     create: (plan, use) => createWorktree({ plan, use, options, owners }),
     reopen: (plan, use) => reopenWorktree({ plan, use, options, owners }),
     inspect: (plan) => inspect(plan),
@@ -53,7 +54,7 @@ export function createGitWorktrees({ options = {}, owners }: WorktreeSurrounding
     },
     async diff(cwd, name) {
       const repository = repositoryOf(cwd)
-      return diffWorktree(recordNamed(repository, name), repository)
+      return diffWorktree(recordNamed(repository, name), { repository, owners })
     },
     async merge(cwd, name) {
       return mergeWorktree(recordNamed(repositoryOf(cwd), name), cwd)

@@ -5,11 +5,11 @@
 import { chmodSync, existsSync, lstatSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { WorktreeFacts } from '../../definitions/worktrees/decide.ts'
+import { gitDirNamedIn } from '../git-folder.ts'
 import { type Git, openGit, programsOff, type Setting } from './git.ts'
 import { isThere } from './is-there.ts'
 import type { WorktreeRecord } from './records.ts'
 import { ownPathsOf } from './remove.ts'
-import { gitDirNamedBy } from './repository.ts'
 
 /** How to look. */
 export interface InspectOptions {
@@ -60,7 +60,7 @@ async function inspectFolder(
   options: InspectOptions,
 ): Promise<WorktreeFacts> {
   const { path, branch, base, agentId } = record
-  const named = gitDirNamedBy(join(path, '.git'), path)
+  const named = gitDirNamedIn(path)
   const gitDir = named !== undefined && existsSync(named) ? realpathSync(named) : undefined
   if (
     gitDir === undefined ||

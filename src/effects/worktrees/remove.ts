@@ -8,7 +8,6 @@ import {
   existsSync,
   lstatSync,
   readdirSync,
-  readFileSync,
   readlinkSync,
   renameSync,
   rmSync,
@@ -16,6 +15,7 @@ import {
 } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
+import { attempt, textAt } from '../attempt.ts'
 import { hashOf } from './furnish.ts'
 import { openGit } from './git.ts'
 import { isThere } from './is-there.ts'
@@ -92,7 +92,7 @@ function removeHalfMade({ path, state }: WorktreeRecord, repository: string): vo
   if (state !== 'creating' || !existsSync(folder)) return
   for (const name of readdirSync(folder)) {
     if (!name.startsWith(basename(path)) || !/^\d*$/u.test(name.slice(basename(path).length))) continue
-    const named = readText(join(folder, name, 'gitdir'))?.trim()
+    const named = textAt(join(folder, name, 'gitdir'))?.trim()
     const isBegun = named === undefined || named === '' || named === join(path, '.git')
     if (isBegun && existsSync(join(folder, name, 'locked'))) rmSync(join(folder, name), { recursive: true })
   }
@@ -155,7 +155,10 @@ export function ownPathsOf({ path, links, copies }: WorktreeRecord): {
   const touched: string[] = []
   for (const link of links) {
     const stats = lstatSync(join(path, link.path), { throwIfNoEntry: false })
-    if (stats?.isSymbolicLink() === true && readLink(join(path, link.path)) === link.target)
+    if (
+      stats?.isSymbolicLink() === true &&
+      attempt(() => readlinkSync(join(path, link.path))) === link.target
+    )
       untouched.add(link.path)
     // One that is gone took nothing with it; what has taken its place may be somebody's work.
     else if (stats !== undefined) touched.push(link.path)
@@ -166,20 +169,4 @@ export function ownPathsOf({ path, links, copies }: WorktreeRecord): {
     else if (stats !== undefined) touched.push(copy.path)
   }
   return { untouched, touched }
-}
-
-function readLink(path: string): string | undefined {
-  try {
-    return readlinkSync(path)
-  } catch {
-    return undefined
-  }
-}
-
-function readText(path: string): string | undefined {
-  try {
-    return readFileSync(path, 'utf8')
-  } catch {
-    return undefined
-  }
 }
