@@ -1,5 +1,4 @@
 /** What happens to agents that run when their parents may do less, and to their processes when they are killed. */
-import { existsSync } from 'node:fs'
 import path from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
@@ -13,6 +12,7 @@ import { standardTools } from '../../src/effects/tools/tool-table.ts'
 import type { EngineOptions } from '../../src/engine/api.ts'
 import type { MemoryStorage } from '../../src/journal/memory-storage.ts'
 import { settle, testEngine } from '../helpers/engine.ts'
+import { onceWritten } from '../helpers/real-processes.ts'
 import { temporaryFolder } from '../helpers/temporary-folder.ts'
 
 const SESSION = '44444444-4444-4444-8444-444444444444'
@@ -93,7 +93,7 @@ describe.runIf(process.platform === 'linux')('a kill', () => {
       },
     )
     const run = engine.run('go')
-    while (!existsSync(ready)) await new Promise((resolve) => setTimeout(resolve, 5))
+    await onceWritten(ready)
     const group = facts.flatMap(({ event }) => (event.type === 'process.started' ? [event.pid] : []))[0]
     const alive = (): number =>
       (readProcessTable() ?? []).filter((entry) => entry.group === group && !entry.isDead).length

@@ -15,6 +15,7 @@ import {
 import path from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { agentTreeNames } from '../../../src/definitions/worktrees/names.ts'
+import { onceWritten } from '../../helpers/real-processes.ts'
 import {
   agentId,
   git,
@@ -115,8 +116,11 @@ describe('making a worktree', () => {
     const worktrees = worktreesWith()
     const abort = new AbortController()
     const plan = await worktrees.plan({ cwd: root, agentId: agentId(1), names: agentTreeNames(agentId(1)) })
+    const records = path.join(root, '.git/troupe/worktrees')
+    mkdirSync(records, { recursive: true })
+    const isRecorded = onceWritten(path.join(records, `${plan.name}.json`))
     const made = worktrees.create(plan, { cwd: root, signal: abort.signal })
-    setTimeout(() => abort.abort(new Error('enough')), 5)
+    void isRecorded.then(() => abort.abort(new Error('enough')))
     await expect(made).rejects.toThrow('enough')
     expect(remains(root)).toEqual(NOTHING_REMAINS)
   })
