@@ -18,24 +18,16 @@ import { agentMachine } from '../../src/machines/agent/machine.ts'
 import type { AgentId } from '../../src/machines/ids.ts'
 import { createBell } from '../helpers/bell.ts'
 import { settle, testEngine } from '../helpers/engine.ts'
+import { lookingTool } from '../helpers/tools.ts'
 
 const SESSION = '11111111-1111-4111-8111-111111111111'
 
 /** A tool that gives others a turn before it answers; with `isQuick` it answers at once. */
-function lookTool(isQuick = false): Tool {
-  return {
-    name: 'Look',
-    description: 'looks',
-    inputSchema: z.strictObject({}),
-    resume: 'repeat',
-    isReadOnly: () => true,
-    isConcurrencySafe: () => true,
-    run: async () => {
-      if (!isQuick) await settle(1)
-      return { content: 'seen' }
-    },
-  }
-}
+const lookTool = (isQuick = false): Tool =>
+  lookingTool('Look', z.strictObject({}), async () => {
+    if (!isQuick) await settle(1)
+    return { content: 'seen' }
+  })
 
 /** A parent that looks once and delegates twice; each child looks once. */
 function family(request: ModelRequest) {

@@ -13,12 +13,10 @@ import type { EngineOptions } from '../../src/engine/api.ts'
 import type { MemoryStorage } from '../../src/journal/memory-storage.ts'
 import { settle, testEngine } from '../helpers/engine.ts'
 import { onceWritten } from '../helpers/real-processes.ts'
+import { turnOf } from '../helpers/scripts.ts'
 import { temporaryFolder } from '../helpers/temporary-folder.ts'
 
 const SESSION = '44444444-4444-4444-8444-444444444444'
-
-const turnOf = ({ messages }: ModelRequest): number =>
-  messages.filter(({ role }) => role === 'assistant').length
 
 const tool = (name: string, done: string[]): Tool<Record<string, never>> => ({
   name,
