@@ -5,7 +5,7 @@ import { createWorktree, reopenWorktree } from './create.ts'
 import { diffWorktree, mergeWorktree } from './diff-merge.ts'
 import { type InspectOptions, inspectWorktree } from './inspect.ts'
 import { planWorktree } from './plan.ts'
-import { openRecords, type WorktreeRecord } from './records.ts'
+import { openRecords, recordOf, type WorktreeRecord } from './records.ts'
 import { removeWorktree } from './remove.ts'
 import { noRepository } from './repository.ts'
 import { sweepRepository } from './sweep.ts'
@@ -28,11 +28,10 @@ export function createGitWorktrees({ options = {}, owners }: WorktreeSurrounding
     inspect: (plan) => inspect(plan),
     decide: async (plan, { merged = false } = {}) => decideWorktree(await inspect(plan, merged)),
     remove: (plan) => removeWorktree(plan, owners),
-    async release(plan, { forGood = false } = {}) {
+    async keep(plan) {
       const records = openRecords(plan.repository)
       const record = records.read(plan.name)
-      if (record === undefined || !forGood) return
-      records.write({ ...record, keep: true })
+      if (record !== undefined) records.write({ ...record, keep: true })
     },
     async sweep(cwd, { merged = false, except = new Set<string>() } = {}) {
       const repository = commonDirOf(cwd)
@@ -78,20 +77,4 @@ function recordNamed(repository: string, name: string): WorktreeRecord {
     'worktree-unknown',
     `There is no worktree "${name}" of ours in this repository. ${names.length === 0 ? 'There are none at all.' : `There are: ${names.join(', ')}.`}`,
   )
-}
-
-function recordOf({ agentId, name, path, branch, base }: WorktreePlan): WorktreeRecord {
-  return {
-    version: 1,
-    name,
-    path,
-    branch,
-    base,
-    agentId,
-    createdAt: '',
-    owner: {},
-    state: 'ready',
-    links: [],
-    copies: [],
-  }
 }

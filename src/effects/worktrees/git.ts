@@ -176,14 +176,29 @@ function settingsAsVariables(config: readonly Setting[]): Record<string, string>
   }
 }
 
+/** The commit that a revision names; undefined where it names none. */
+export async function commitAt(git: Git, revision: string): Promise<string | undefined> {
+  const { exitCode, stdout } = await git.ask(['rev-parse', '--verify', '--quiet', `${revision}^{commit}`])
+  return exitCode === 0 ? stdout.trim() : undefined
+}
+
+/** Whether there is a branch of that name, whatever state it is in. */
+export async function hasBranch(git: Git, branch: string): Promise<boolean> {
+  return (await git.ask(['show-ref', '--verify', '--quiet', `refs/heads/${branch}`])).exitCode === 0
+}
+
+/** The entries of what git prints with `-z`. */
+export const entriesOf = (printed: string): readonly string[] =>
+  printed.split('\0').filter((entry) => entry !== '')
+
 /** More than a sane repository has; each costs two environment variables. */
 const MAX_FILTERS = 100
 
 /**
- * Settings that turn off the filters and merge drivers that a repository itself names. Undefined: there are too many
- * of them to be sure.
+ * Settings that turn off the filters and merge drivers that a repository itself names. Rejects with a `WorktreeError`
+ * when there are too many of them to be sure: then nothing is done that might run one.
  */
-export async function programsOff(git: Git): Promise<readonly Setting[] | undefined> {
+export async function programsOff(git: Git): Promise<readonly Setting[]> {
   const listed = await git.run(['config', '--list', '--null', '--name-only', '--show-scope'])
   const fields = listed.split('\0')
   const off = new Map<string, string>()
@@ -199,5 +214,10 @@ export async function programsOff(git: Git): Promise<readonly Setting[] | undefi
     // A driver that always fails is a conflict, which a person resolves.
     if (driver !== undefined) off.set(`merge.${driver}.driver`, 'false')
   }
-  return off.size > MAX_FILTERS * 4 ? undefined : [...off]
+  if (off.size > MAX_FILTERS * 4)
+    throw new WorktreeError(
+      'worktree-git-failed',
+      `The repository of ${git.cwd} names more filters than can be turned off, so nothing is done with its files.`,
+    )
+  return [...off]
 }

@@ -14,6 +14,7 @@ import { join } from 'node:path'
 import * as z from 'zod'
 import { folderOfTree } from '../../definitions/worktrees/names.ts'
 import { attempt } from '../attempt.ts'
+import type { WorktreePlan } from './worktrees.ts'
 
 /** A record as it stands in its file. */
 const WorktreeRecord = z.looseObject({
@@ -62,6 +63,21 @@ export interface WorktreeRecords {
   /** Oldest first. `unreadable`: paths of files that are no records; they are left alone. */
   all(): { readonly records: readonly WorktreeRecord[]; readonly unreadable: readonly string[] }
 }
+
+/** A record that says no more than a plan does. */
+export const recordOf = ({ agentId, name, path, branch, base }: WorktreePlan): WorktreeRecord => ({
+  version: 1,
+  name,
+  path,
+  branch,
+  base,
+  agentId,
+  createdAt: '',
+  owner: {},
+  state: 'ready',
+  links: [],
+  copies: [],
+})
 
 /** The records of the repository with this common git folder. */
 export function openRecords(commonDir: string): WorktreeRecords {

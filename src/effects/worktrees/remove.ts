@@ -16,8 +16,8 @@ import {
 import { rm } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { attempt, textAt } from '../attempt.ts'
-import { hashOf } from './furnish.ts'
-import { openGit } from './git.ts'
+import { hashOfFile } from './furnish.ts'
+import { commitAt, openGit } from './git.ts'
 import { isThere } from './is-there.ts'
 import { openRecords, type WorktreeRecord } from './records.ts'
 import { underLock } from './repository-lock.ts'
@@ -45,9 +45,7 @@ export async function removeWorktree(plan: WorktreePlan, owners: WorktreeOwners)
 
 async function tipOf({ repository, branch }: WorktreePlan): Promise<string | undefined> {
   if (!existsSync(repository)) return undefined
-  const git = openGit(repository, { mark: 'worktrees/remove' })
-  const answer = await git.ask(['rev-parse', '--verify', '--quiet', `refs/heads/${branch}`])
-  return answer.exitCode === 0 ? answer.stdout.trim() : undefined
+  return commitAt(openGit(repository, { mark: 'worktrees/remove' }), `refs/heads/${branch}`)
 }
 
 /** All steps, from wherever an earlier try has left it. The branch goes only if it is still where the record says. */
@@ -165,7 +163,7 @@ export function ownPathsOf({ path, links, copies }: WorktreeRecord): {
   }
   for (const copy of copies) {
     const stats = lstatSync(join(path, copy.path), { throwIfNoEntry: false })
-    if (stats?.isFile() === true && hashOf(join(path, copy.path)) === copy.hash) untouched.add(copy.path)
+    if (stats?.isFile() === true && hashOfFile(join(path, copy.path)) === copy.hash) untouched.add(copy.path)
     else if (stats !== undefined) touched.push(copy.path)
   }
   return { untouched, touched }

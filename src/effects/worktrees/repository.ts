@@ -1,8 +1,10 @@
 /** What is to be known of a repository before a worktree is made in it. */
 import { existsSync, realpathSync } from 'node:fs'
-import { basename, dirname, join, resolve } from 'node:path'
+import { basename, dirname, join, resolve, sep } from 'node:path'
+import { gitDirNamedIn } from '../git-folder.ts'
 import type { Git } from './git.ts'
 import { gitFailed, WorktreeError } from './worktree-error.ts'
+import type { WorktreePlan } from './worktrees.ts'
 
 /** A repository, seen from one of its trees. All paths absolute, links resolved. */
 export interface Repository {
@@ -56,3 +58,14 @@ export const noRepository = (cwd: string): WorktreeError =>
     'worktree-no-repository',
     `${cwd} is not in a git repository, so there is nothing to make a worktree of. Run "git init" there and commit, set WorktreeCreate and WorktreeRemove hooks that make a folder by other means, or start the agent without isolation.`,
   )
+
+/** The git folder of a linked tree, links resolved; undefined where there is none, or it is another repository's. */
+export function gitDirOfTree({
+  path,
+  repository,
+}: Pick<WorktreePlan, 'path' | 'repository'>): string | undefined {
+  const named = gitDirNamedIn(path)
+  if (named === undefined || !existsSync(named)) return undefined
+  const gitDir = realpathSync(named)
+  return gitDir.startsWith(join(repository, 'worktrees') + sep) ? gitDir : undefined
+}

@@ -1,5 +1,6 @@
 /** Making worktrees in real repositories of every kind. */
 import {
+  appendFileSync,
   chmodSync,
   existsSync,
   lstatSync,
@@ -232,6 +233,29 @@ describe('repositories of every kind', () => {
     expect((await worktrees.decide(tree)).kind).toBe('keep')
     await worktrees.diff(root, tree.name)
     await worktrees.remove(tree)
+    expect(existsSync(sprung)).toBe(false)
+  })
+
+  it('with more filters than can be turned off nothing is done that might run one', async () => {
+    const root = repository()
+    const sprung = path.join(path.dirname(root), 'sprung')
+    const worktrees = worktreesWith({ uncommitted: 'snapshot' })
+    const tree = await makeTree(worktrees, root)
+    const filters = Array.from(
+      { length: 101 },
+      (_, i) => `[filter "f${i}"]\n\tclean = touch '${sprung}'; cat\n`,
+    )
+    appendFileSync(path.join(root, '.git/config'), filters.join(''))
+    write(root, { '.git/info/attributes': '*.txt filter=f100\n', 'a.txt': 'eno\n' })
+    write(tree.path, { 'a.txt': 'eno\n' })
+    const refused = { code: 'worktree-git-failed', message: expect.stringContaining('more filters') }
+    await expect(makeTree(worktrees, root, agentId(2))).rejects.toMatchObject(refused)
+    await expect(worktrees.diff(root, tree.name)).rejects.toMatchObject(refused)
+    await expect(worktrees.merge(root, tree.name)).rejects.toMatchObject(refused)
+    expect(await worktrees.decide(tree)).toMatchObject({
+      kind: 'keep',
+      reasons: [expect.stringContaining('more filters')],
+    })
     expect(existsSync(sprung)).toBe(false)
   })
 
