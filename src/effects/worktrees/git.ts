@@ -11,6 +11,7 @@
 import { devNull } from 'node:os'
 import { delimiter, isAbsolute } from 'node:path'
 import { simpleGit } from 'simple-git'
+import { messageOf } from '../../definitions/message-of.ts'
 import { MARK_VARIABLE } from '../process/end-survivors.ts'
 import { gitFailed, WorktreeError } from './worktree-error.ts'
 
@@ -123,7 +124,7 @@ export function openGit(cwd: string, surroundings: GitSurroundings): Git {
       surroundings.signal?.throwIfAborted()
       // Without an exit code of its own git was not started, or not heard to its end.
       if (answer !== undefined && answer.exitCode > 0) return answer
-      const reason = error instanceof Error ? error.message : String(error)
+      const reason = messageOf(error)
       throw new WorktreeError(
         'worktree-git-failed',
         `git ${args.join(' ')} could not be run in ${cwd}: ${reason.trim()}. Is git installed, and the folder there?`,

@@ -4,6 +4,7 @@
  */
 import { chmodSync, existsSync, lstatSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { messageOf } from '../../definitions/message-of.ts'
 import type { WorktreeFacts } from '../../definitions/worktrees/decide.ts'
 import { commitAt, entriesOf, type Git, openGit, programsOff, type Setting } from './git.ts'
 import { isThere } from './is-there.ts'
@@ -39,7 +40,7 @@ export async function inspectWorktree(
       ? await inspectFolder(record, repository, options)
       : { ...NOTHING, folder: 'gone', commits: await commitsOfBranch(record, repository, options) }
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error)
+    const reason = messageOf(error)
     return { ...NOTHING, doubts: [`it could not be looked at: ${reason}`] }
   }
 }

@@ -15,6 +15,7 @@ import {
 } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
+import { messageOf } from '../../definitions/message-of.ts'
 import { attempt, textAt } from '../attempt.ts'
 import { hashOfFile } from './furnish.ts'
 import { commitAt, openGit } from './git.ts'
@@ -124,7 +125,7 @@ async function removeFolder(path: string): Promise<void> {
     try {
       await rm(path, { recursive: true, force: true, maxRetries: 2 })
     } catch (error) {
-      const reason = error instanceof Error ? error.message : String(error)
+      const reason = messageOf(error)
       throw new WorktreeError(
         'worktree-place',
         `${path} could not be deleted (${reason}). Nothing of value is left in it: delete it, or let "troupe worktrees prune" try again.`,

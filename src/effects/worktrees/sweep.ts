@@ -1,4 +1,6 @@
 /** Clearing up what dead owners left: half-made trees, interrupted removals, trees that nobody would miss. */
+
+import { messageOf } from '../../definitions/message-of.ts'
 import { decideWorktree } from '../../definitions/worktrees/decide.ts'
 import { isWorkedIn } from '../process/process-table.ts'
 import { type InspectOptions, inspectWorktree } from './inspect.ts'
@@ -27,7 +29,7 @@ export async function sweepRepository(
       await underLock(owners, records.lockPath, async () => records.deleteUnfinished())
     removeScratchLeftovers({ repository, owners })
   } catch (error) {
-    problems.push(`Temporary files in ${repository}: ${reasonOf(error)}`)
+    problems.push(`Temporary files in ${repository}: ${messageOf(error)}`)
   }
   for (const { name, agentId } of found.filter(isLeft)) {
     try {
@@ -39,13 +41,11 @@ export async function sweepRepository(
       if (reasons === undefined) removed.push(name)
       else kept.push({ name, reasons })
     } catch (error) {
-      problems.push(`The worktree ${name}: ${reasonOf(error)}`)
+      problems.push(`The worktree ${name}: ${messageOf(error)}`)
     }
   }
   return { removed, kept, problems }
 }
-
-const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
 
 /** Makes a dead owner's tree this process's, so that two sweeps do not meet in it. Undefined: another was first. */
 async function claim(
