@@ -117,7 +117,9 @@ export function openGit(cwd: string, surroundings: GitSurroundings): Git {
         },
         ...(options.input !== undefined && { input: () => options.input }),
         ...(surroundings.signal !== undefined && { abort: surroundings.signal }),
-      }).env({ ...inherited(surroundings.env ?? process.env), ...given, [MARK_VARIABLE]: surroundings.mark })
+      })
+        .outputHandler((_command, stdout) => saysItsEnd(stdout))
+        .env({ ...inherited(surroundings.env ?? process.env), ...given, [MARK_VARIABLE]: surroundings.mark })
       const stdout = await git.raw([...args])
       return answer ?? { exitCode: 0, stdout, stderr: '' }
     } catch (error) {
@@ -141,6 +143,14 @@ export function openGit(cwd: string, surroundings: GitSurroundings): Git {
       return answer.stdout
     },
   }
+}
+
+/**
+ * After a command that printed nothing simple-git waits 50 ms more, in case something is still to come. Once the pipe is
+ * closed nothing is: an empty chunk tells it so. Half of the commands here print nothing.
+ */
+function saysItsEnd(stdout: NodeJS.ReadableStream): void {
+  stdout.once('close', () => stdout.emit('data', Buffer.alloc(0)))
 }
 
 const OWN_VARIABLES = {
