@@ -1,4 +1,5 @@
 /** Numbers and texts for people. Pure. */
+import { withoutSequences } from '../effects/terminal-text.ts'
 import type { Usage } from '../machines/agent/messages.ts'
 
 /** All tokens of a usage: read, cached and written. */
@@ -42,16 +43,13 @@ export function dateAndTime(at: number): string {
   return `${date.getFullYear()}-${pad(date.getMonth() + 1)}-${pad(date.getDate())} ${timeOfDay(at).slice(0, 5)}`
 }
 
-// Everything that moves a cursor, sets a colour or turns the direction of text. What agents, tools and files say
-// is shown as text and does nothing to the terminal.
-// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this finds
-const ESCAPES = /\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|.)?/g
-// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this finds
-const CONTROLS = /[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g
+// Everything that moves a cursor, sets a colour or turns the direction of text, but tabs and line feeds. What agents,
+// tools and files say is shown as text and does nothing to the terminal.
+const CONTROLS = /(?![\t\n])[\p{Cc}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu
 
 /** A text that may go to a terminal: line feeds and tabs stay, all other control characters go. */
 export const forTerminal = (text: string): string =>
-  text.replace(/\r\n/g, '\n').replace(ESCAPES, '').replace(CONTROLS, '')
+  withoutSequences(text.replace(/\r\n/g, '\n')).replace(CONTROLS, '')
 
 /** A text in which nothing is hidden: what would steer the terminal is spelled out (`\\u001b`). Line feeds and tabs stay. */
 export const spelledOut = (text: string): string =>

@@ -1,4 +1,6 @@
 /** The prompt: the words of the command line, and what is piped in. */
+
+import { messageOf } from '../definitions/message-of.ts'
 import { CliError } from './errors.ts'
 import type { Host } from './host.ts'
 
@@ -27,7 +29,7 @@ export async function readPrompt(
 }
 
 function unreadable(error: unknown): never {
-  const reason = error instanceof Error ? error.message : String(error)
+  const reason = messageOf(error)
   throw new CliError(`standard input cannot be read: ${reason}; give it a file or a pipe, or < /dev/null`, {
     cause: error,
   })

@@ -60,7 +60,7 @@ export const WARN_AT = 0.8
 export const LEAST_REPLY_TOKENS = 4_096
 
 /** Sums of money are sums of fractions: what is less than this apart is the same. */
-const CENT_OF_A_CENT = 1e-9
+const ROUNDING_USD = 1e-9
 
 /** The most that a request can cost: nothing of it in the cache, and a reply of `maxTokens`. */
 export function mostOf({ inputTokens, price }: RequestAsk, maxTokens: number): Amount {
@@ -84,7 +84,7 @@ export function admit<S extends Standing>(ask: RequestAsk, standings: readonly S
       const asked = cheapest.tokens
       return { kind: 'refused', limit: 'tokens', of: tokens, used: spent.tokens, asked, standing }
     }
-    if (usd !== undefined && spent.usd + cheapest.usd > usd + CENT_OF_A_CENT)
+    if (usd !== undefined && spent.usd + cheapest.usd > usd + ROUNDING_USD)
       return { kind: 'refused', limit: 'money', of: usd, used: spent.usd, asked: cheapest.usd, standing }
     maxTokens = Math.min(maxTokens, replyRoom(ask, standing))
   }
@@ -98,7 +98,7 @@ function replyRoom({ inputTokens, price }: RequestAsk, { tokens, usd, spent, res
   const byTokens =
     tokens === undefined ? Number.POSITIVE_INFINITY : tokens - spent.tokens - reserved.tokens - inputTokens
   if (usd === undefined || price === undefined || price.output === 0) return byTokens
-  const left = usd - spent.usd - reserved.usd - inputUsd(inputTokens, price) + CENT_OF_A_CENT
+  const left = usd - spent.usd - reserved.usd - inputUsd(inputTokens, price) + ROUNDING_USD
   return Math.min(byTokens, Math.floor((left / price.output) * 1_000_000))
 }
 

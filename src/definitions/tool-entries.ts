@@ -2,7 +2,7 @@
 import { didYouMean } from './closest-name.ts'
 import type { Diagnostic } from './diagnostic.ts'
 import { agentTypesOf, type PermissionRule, parseRules, readRule, specifierKind } from './permissions/rule.ts'
-import { coversMcpTool, isMcpTool, isSameTool, isToolAmong, KNOWN_TOOL_NAMES } from './tool-names.ts'
+import { coversMcpTool, isKnownTool, isMcpTool, isSameTool, KNOWN_TOOL_NAMES } from './tool-names.ts'
 
 /** Which of the two lists. */
 export type ToolListKey = 'tools' | 'disallowedTools'
@@ -68,7 +68,7 @@ export function unknownName(
   agentType: string,
 ): readonly Diagnostic[] {
   if (entry.toolName === '*' || offered.some((name) => namesTool(entry, name))) return []
-  const isKnown = isToolAmong(entry.toolName, KNOWN_TOOL_NAMES) || isMcpTool(entry.toolName)
+  const isKnown = isKnownTool(entry.toolName) || isMcpTool(entry.toolName)
   if (isKnown && key === 'disallowedTools') return []
   const what = isKnown ? 'is not offered here' : 'is not known'
   const hint = isKnown ? '' : didYouMean(entry.toolName, [...offered, ...KNOWN_TOOL_NAMES])

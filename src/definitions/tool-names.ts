@@ -97,9 +97,11 @@ export function isSameTool(left: string, right: string): boolean {
 /** Is the tool one of these? */
 export function isToolAmong(name: string, names: readonly string[]): boolean {
   const wanted = canonicalToolName(name).toLowerCase()
-  if (names === KNOWN_TOOL_NAMES) return known.has(wanted)
   return names.some((candidate) => canonicalToolName(candidate).toLowerCase() === wanted)
 }
+
+/** Is it a tool of this product, in any spelling? Asked for each entry of each definition. */
+export const isKnownTool = (name: string): boolean => known.has(canonicalToolName(name).toLowerCase())
 
 /** Is it a tool of an MCP server? */
 export function isMcpTool(name: string): boolean {

@@ -17,6 +17,7 @@ import {
   writeSync,
 } from 'node:fs'
 import { join } from 'node:path'
+import { systemCode } from './tools/refusals.ts'
 
 /** The files of one project. */
 export interface OutputFiles {
@@ -88,9 +89,10 @@ export function createOutputFiles({
     report: (agentId, heading, text) =>
       withFile(agentId, (file, size) => {
         // After a crash nobody knows whether it was written.
-        if (size > 0 && readFileSync(pathOf(agentId), 'utf8').includes(`${heading}\n`)) return
-        writeSync(file, `${heading}\n`)
-        writeSync(file, cutMiddle(Buffer.from(`${text}\n`), maxBytes - size - heading.length - 1))
+        if (size > 0 && readFileSync(file, 'utf8').includes(`${heading}\n`)) return
+        const head = Buffer.from(`${heading}\n`)
+        const body = cutMiddle(Buffer.from(`${text}\n`), maxBytes - size - head.length)
+        if (body !== undefined) writeSync(file, Buffer.concat([head, body]))
       }),
   }
 }
@@ -101,7 +103,7 @@ function prepareFolder(project: string, folder: string): void {
     try {
       mkdirSync(path)
     } catch (error) {
-      if (!(error instanceof Error) || !('code' in error) || error.code !== 'EEXIST') throw error
+      if (systemCode(error) !== 'EEXIST') throw error
       if (!lstatSync(path).isDirectory()) throw new Error(`${path} is a link or a file, not a folder`)
     }
   }
@@ -114,25 +116,29 @@ function prepareFolder(project: string, folder: string): void {
       closeSync(file)
     }
   } catch (error) {
-    if (!(error instanceof Error) || !('code' in error) || error.code !== 'EEXIST') throw error
+    if (systemCode(error) !== 'EEXIST') throw error
   }
 }
 
-/** At most `room` bytes: all, or head and tail with a line between. Never splits a character. */
-function cutMiddle(bytes: Buffer, room: number): Buffer {
+/** At most `room` bytes: all, or head and tail with a line between; undefined: not even that line has room. Never splits a character. */
+function cutMiddle(bytes: Buffer, room: number): Buffer | undefined {
   if (bytes.length <= room) return bytes
   const marker = Buffer.from(`\n[… ${bytes.length} bytes in all; the middle is left out …]\n`)
-  const half = Math.max(0, Math.floor((room - marker.length) / 2))
+  if (room < marker.length) return undefined
+  const half = Math.floor((room - marker.length) / 2)
   return Buffer.concat([
-    bytes.subarray(0, startOfCharacter(bytes, half)),
+    bytes.subarray(0, characterAt(bytes, half, -1)),
     marker,
-    bytes.subarray(startOfCharacter(bytes, bytes.length - half)),
+    bytes.subarray(characterAt(bytes, bytes.length - half, 1)),
   ])
 }
 
-/** The nearest start of a UTF-8 character at or before a byte. */
-function startOfCharacter(bytes: Buffer, at: number): number {
+/** Whether a byte goes on with a UTF-8 character that begins before it. */
+const goesOn = (byte: number | undefined): boolean => byte !== undefined && (byte & 0xc0) === 0x80
+
+/** The nearest start of a character, or the end, going from a byte in steps of -1 or 1. */
+function characterAt(bytes: Buffer, at: number, step: -1 | 1): number {
   let start = at
-  while (start > 0 && start < bytes.length && ((bytes[start] ?? 0) & 0xc0) === 0x80) start -= 1
+  while (goesOn(bytes[start])) start += step
   return start
 }

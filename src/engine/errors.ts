@@ -5,6 +5,7 @@ import type { ContextDiagnosticCode } from '../definitions/context/context-diagn
 import type { DiagnosticCode } from '../definitions/diagnostic.ts'
 import type { HookFaultCode, HookProblemCode } from '../definitions/hooks/hook-outcome.ts'
 import type { HookDiagnosticCode } from '../definitions/hooks/scoped-hook.ts'
+import { messageOf } from '../definitions/message-of.ts'
 import type { SpawnRefusal } from '../definitions/routing.ts'
 import type { McpDiagnosticCode } from '../effects/mcp/diagnostic.ts'
 import type { BaseErrorCode } from '../journal/replay/base.ts'
@@ -96,10 +97,7 @@ export class EngineClosedError extends EngineError {
   }
 }
 
-/** The text of anything that was thrown. */
-export function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error)
-}
+export { messageOf }
 
 /** The code of anything that was thrown, or the given one. */
 export function codeOf(error: unknown, fallback: string): string {

@@ -5,9 +5,10 @@
  * cheaper than a trip through the thread pool. With `fsync` the sync behind them is asynchronous and shared.
  */
 
+import { randomUUID } from 'node:crypto'
 import * as nodeFs from 'node:fs'
 import { open } from 'node:fs/promises'
-import { dirname } from 'node:path'
+import { dirname, join } from 'node:path'
 import type { AppendFile, FileCalls } from './append-files.ts'
 import { changedFolders, createAppendFiles } from './append-files.ts'
 import { call, createGroupCommit, syncFolder } from './group-commit.ts'
@@ -27,6 +28,12 @@ export interface FileStorageOptions {
 
 const CHUNK_BYTES = 256 * 1024
 
+/** In the names of this process's temporary files: what has another one there is of a process that died. */
+const WRITER = randomUUID()
+const TEMPORARY = /\.([\da-f-]+)-\d+\.tmp$/
+/** Folders remembered as tidy. One that is forgotten is looked at once more. */
+const MAX_TIDY_FOLDERS = 1_000
+
 /** Makes a storage in which paths are paths of files. */
 export function createFileStorage(options: FileStorageOptions): Storage {
   const { durability, maxOpenFiles = 128, fs = nodeFs } = options
@@ -35,6 +42,21 @@ export function createFileStorage(options: FileStorageOptions): Storage {
   const files = createAppendFiles(fs, maxOpenFiles, commit.syncNow)
   let closed = false
   let temporaries = 0
+  const tidyFolders = new Set<string>()
+
+  /**
+   * Takes away what processes left that died in the middle of {@link writeWhole}. Where this one writes, no other one
+   * does: it holds the lock.
+   */
+  const tidy = (folder: string): void => {
+    if (tidyFolders.has(folder)) return
+    if (tidyFolders.size >= MAX_TIDY_FOLDERS) tidyFolders.clear()
+    tidyFolders.add(folder)
+    for (const name of nodeFs.readdirSync(folder)) {
+      const writer = TEMPORARY.exec(name)?.[1]
+      if (writer !== undefined && writer !== WRITER) removeQuietly(fs, join(folder, name))
+    }
+  }
 
   /** Writes to all files of a batch or to none. */
   const writeBatch = (batch: readonly Append[]): readonly AppendFile[] => {
@@ -65,9 +87,10 @@ export function createFileStorage(options: FileStorageOptions): Storage {
 
   const writeWhole = (path: string, text: string): MaybePromise<void> => {
     temporaries += 1
-    const temporary = `${path}.${process.pid}-${temporaries}.tmp`
+    const temporary = `${path}.${WRITER}-${temporaries}.tmp`
     try {
       const createdFolder = makeFolder(dirname(path), fs)
+      if (createdFolder === undefined) tidy(dirname(path))
       const fd = fs.openSync(temporary, 'wx', 0o600)
       const folders = changedFolders(path, createdFolder)
       try {

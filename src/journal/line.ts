@@ -4,6 +4,7 @@
  */
 import { isUtf8 } from 'node:buffer'
 import * as z from 'zod'
+import { messageOf } from '../definitions/message-of.ts'
 import { ContentBlock } from '../machines/agent/messages.ts'
 import { AgentId, SessionId } from '../machines/ids.ts'
 
@@ -97,7 +98,7 @@ export function parseLine(bytes: Uint8Array): Parsed {
     return {
       ok: false,
       reason: 'invalid-json',
-      detail: error instanceof Error ? error.message : String(error),
+      detail: messageOf(error),
     }
   }
   if (!isObject(value)) return { ok: false, reason: 'schema', detail: 'the line is JSON but no object' }

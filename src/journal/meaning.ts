@@ -1,6 +1,8 @@
 /**
  * What one line says, taken alone. Pure; the counterpart of `encode.ts`, which says how each event is stored.
  */
+
+import { messageOf } from '../definitions/message-of.ts'
 import { callsOf } from '../machines/agent/calls.ts'
 import { AgentEvent } from '../machines/agent/events.ts'
 import type { ContentBlock, Reply } from '../machines/agent/messages.ts'
@@ -113,7 +115,7 @@ export function eventOf(raw: RawEvent, version: number, table: UpcasterTable): C
   try {
     current = upcast(raw, version, table)
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error)
+    const why = messageOf(error)
     return {
       kind: 'broken',
       detail: `${raw.type}: its old shape (version ${version}) cannot be read: ${why}`,

@@ -10,6 +10,8 @@
  *   L4  A lock that cannot be read names nobody. By L1 it is no lock in the making, unless the file system knows no
  *       links; so it counts as live while it is younger than {@link UNREADABLE_GRACE_MS}, and as dead after that
  *       (a loss of power leaves such files).
+ *   L5  What takers that died left beside a lock (temporaries, claims) goes with the next one who gets it. Each names
+ *       its owner, so what a living one has just written stays.
  *
  * All calls are synchronous: they happen once per session.
  */
@@ -18,13 +20,15 @@ import {
   closeSync,
   linkSync,
   openSync,
+  readdirSync,
   readFileSync,
   renameSync,
+  rmSync,
   statSync,
   unlinkSync,
   writeFileSync,
 } from 'node:fs'
-import { dirname } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import * as z from 'zod'
 import { makeFolder } from './make-folder.ts'
 import { ProcessIdentity, thisProcess, whereaboutsOf } from './process-identity.ts'
@@ -95,6 +99,7 @@ export function acquireSessionLock(path: string, info: LockInfo, options: LockOp
   try {
     makeFolder(dirname(path))
     acquire(path, owner, options.takeOver === true)
+    removeLeftovers(path, owner)
   } catch (error) {
     throw SessionLockedError.is(error) ? error : toStorageError(error, path, 'locking')
   }
@@ -134,27 +139,52 @@ function replace(path: string, dead: FoundLock, owner: LockOwner): boolean {
   }
 }
 
+const TEMPORARY = /\.[0-9a-f-]{36}\.tmp$/
+
+/** Takes away what dead takers left (L5). Only who holds the lock may: claims on it are of no use to anybody then. */
+function removeLeftovers(path: string, self: LockOwner): void {
+  const folder = dirname(path)
+  for (const name of readdirSync(folder)) {
+    if (!name.startsWith(`${basename(path)}.`)) continue
+    const left = join(folder, name)
+    try {
+      const found = findLock(left)
+      // What cannot be read may be anybody's file, unless it has the name of a temporary.
+      if (found === undefined || (found.owner === undefined && !TEMPORARY.test(name))) continue
+      if (isDead(found, self)) rmSync(left, { force: true })
+    } catch {
+      // The lock is held all the same; whoever gets it next tries again.
+    }
+  }
+}
+
+/** Whether nobody holds it any more (L4). */
+function isDead({ owner, modifiedAt }: FoundLock, self: LockOwner): boolean {
+  return owner === undefined
+    ? Date.now() - modifiedAt > UNREADABLE_GRACE_MS
+    : whereaboutsOf(owner, self) === 'dead'
+}
+
 function refuse(
   path: string,
   found: FoundLock,
   self: LockOwner,
   takeOver: boolean,
 ): SessionLockedError | undefined {
+  if (isDead(found, self)) return undefined
   const { owner } = found
   if (owner === undefined) {
-    if (Date.now() - found.modifiedAt > UNREADABLE_GRACE_MS) return undefined
     const message = `the lock ${path} cannot be read and is only seconds old; try again in ${UNREADABLE_GRACE_MS / 1000} seconds`
     return new SessionLockedError(path, undefined, message)
   }
-  const whereabouts = whereaboutsOf(owner, self)
-  if (whereabouts === 'dead' || (whereabouts === 'elsewhere' && takeOver)) return undefined
+  const isElsewhere = whereaboutsOf(owner, self) === 'elsewhere'
+  if (isElsewhere && takeOver) return undefined
   const who = `process ${owner.pid} on ${owner.host} since ${owner.startedAt} (engine ${owner.engine})`
-  const advice =
-    whereabouts === 'elsewhere'
-      ? 'Whether it still runs cannot be seen from here: if it does not, take the session over (--take-over)'
-      : owner.pid === self.pid
-        ? 'That is this very process: close the other engine first'
-        : 'Wait until it ends, or end it, and try again'
+  const advice = isElsewhere
+    ? 'Whether it still runs cannot be seen from here: if it does not, take the session over (--take-over)'
+    : owner.pid === self.pid
+      ? 'That is this very process: close the other engine first'
+      : 'Wait until it ends, or end it, and try again'
   return new SessionLockedError(path, owner, `the session is in use by ${who}; lock ${path}. ${advice}`)
 }
 
@@ -224,5 +254,6 @@ const textOf = (owner: LockOwner): string => `${JSON.stringify(owner)}\n`
 
 function releaseLock(path: string, owner: LockOwner): void {
   const found = findLock(path)
-  if (found?.owner?.['id'] === owner['id']) unlinkSync(path)
+  // A claim may be gone in this very moment (L5).
+  if (found?.owner?.['id'] === owner['id']) rmSync(path, { force: true })
 }

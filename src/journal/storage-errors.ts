@@ -1,4 +1,6 @@
 /** Errors of the operating system, in the words of the storage port. */
+
+import { messageOf } from '../definitions/message-of.ts'
 import type { StorageErrorCode } from './storage.ts'
 import { StorageError } from './storage.ts'
 
@@ -23,7 +25,7 @@ export function toStorageError(error: unknown, path: string, doing: string): Sto
   if (StorageError.is(error)) return error
   const errno = errnoOf(error)
   const code = CODES[errno] ?? 'io'
-  const why = error instanceof Error ? error.message : String(error)
+  const why = messageOf(error)
   const advice = ADVICE[code]
   return new StorageError(
     code,

@@ -43,7 +43,10 @@ export interface Storage {
   append(batch: readonly Append[]): MaybePromise<void>
   /** The bytes of a file in chunks, from `offset`. Throws a `StorageError` with code `not-found` when there is none. */
   read(path: string, offset?: number): AsyncIterable<Uint8Array>
-  /** Writes a whole small file atomically (temporary file, rename) and durably: blobs. */
+  /**
+   * Writes a whole small file atomically (temporary file, rename) and durably: blobs. Only for folders that nobody else
+   * writes in, such as those of a session whose lock is held: what others left half-written there is taken away.
+   */
   writeWhole(path: string, text: string): MaybePromise<void>
   /** Writes a small file that can be made again from a log: as cheaply as can be, a crash may leave it torn or missing. */
   writeDerived(path: string, text: string): void

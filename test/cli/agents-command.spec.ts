@@ -7,6 +7,7 @@ import { UsageError } from '../../src/cli/errors.ts'
 import { main } from '../../src/cli/run-cli.ts'
 import { agent, createWorld, type World } from '../effects/project/support/world.ts'
 import { createFakeHost } from './support/fake-host.ts'
+import { STEERS } from './support/steers.ts'
 
 interface Said {
   readonly code: number
@@ -210,8 +211,8 @@ describe('troupe agents list', () => {
     world.write('project/.claude/agents/broken.md', `---\nname: "${evil}"\n---\n`)
     for (const args of [['list'], ['validate'], ['list', '--json'], ['validate', '--json']]) {
       const { stdout, stderr } = await troupe(world, args, 100)
-      // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what must not be there
-      expect(stdout + stderr).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u202a-\u202e]/)
+      expect(stdout + stderr).not.toMatch(STEERS)
+      expect(stdout + stderr).not.toContain('\t')
       if (args.join() === 'list')
         for (const line of stdout.split('\n')) expect(line.length).toBeLessThanOrEqual(100)
     }

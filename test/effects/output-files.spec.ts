@@ -30,10 +30,18 @@ describe('an output file', () => {
     const { files, text } = filesIn(temporaryFolder(), { maxBytes: 1_000 })
     for (let i = 0; i < 100; i += 1) files.progress(AGENT, `step ${i} ${'.'.repeat(20)}`)
     files.report(AGENT, '-- run 1 --', `HEAD ${'ä'.repeat(2_000)} TAIL`)
-    expect(Buffer.byteLength(text())).toBeLessThanOrEqual(1_050)
+    expect(Buffer.byteLength(text())).toBeLessThanOrEqual(1_000)
     expect(text()).toContain('more was done than fits')
     expect(text()).toContain('HEAD')
     expect(text()).toContain('TAIL')
+    expect(text()).not.toContain('\ufffd')
+  })
+
+  it('stays within them over any number of runs', () => {
+    const { files, text } = filesIn(temporaryFolder(), { maxBytes: 1_000 })
+    for (let run = 1; run <= 50; run += 1) files.report(AGENT, `── run ${run} ──`, 'ä'.repeat(run * 10))
+    expect(Buffer.byteLength(text())).toBeLessThanOrEqual(1_000)
+    expect(text()).toContain('── run 1 ──')
     expect(text()).not.toContain('\ufffd')
   })
 

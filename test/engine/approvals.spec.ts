@@ -9,6 +9,7 @@ import type { Tool } from '../../src/effects/tools/tool.ts'
 import type { ApprovalAnswer, ApprovalRequest, EngineOptions } from '../../src/engine/api.ts'
 import type { MemoryStorage } from '../../src/journal/memory-storage.ts'
 import { settle, testEngine } from '../helpers/engine.ts'
+import { turnOf } from '../helpers/scripts.ts'
 
 const SESSION = '44444444-4444-4444-8444-444444444444'
 
@@ -29,9 +30,6 @@ class World {
     },
   }
 }
-
-const turnOf = ({ messages }: ModelRequest): number =>
-  messages.filter(({ role }) => role === 'assistant').length
 
 const act = (id: string) => ({ name: 'Act', input: { id } })
 

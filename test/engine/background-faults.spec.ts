@@ -2,7 +2,6 @@
 import { from, switchMap } from 'rxjs'
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import type { AgentDefinition } from '../../src/definitions/agent-definition.ts'
 import type { Model, ModelRequest } from '../../src/effects/model/model.ts'
 import { createScriptedModel } from '../../src/effects/model/scripted.ts'
 import type { ScriptedReply } from '../../src/effects/model/scripted-reply.ts'
@@ -14,41 +13,14 @@ import type { MemoryStorage } from '../../src/journal/memory-storage.ts'
 import { createMemoryStorage } from '../../src/journal/memory-storage.ts'
 import { readEntries } from '../../src/journal/read-entries.ts'
 import { StorageError } from '../../src/journal/storage.ts'
+import { Doors } from '../helpers/doors.ts'
 import type { Fact, TestEngine } from '../helpers/engine.ts'
 import { settle, testEngine } from '../helpers/engine.ts'
 import { heldStorage } from '../helpers/held-storage.ts'
+import { agentKind, turnOf } from '../helpers/scripts.ts'
 
 const SESSION = '66666666-6666-4666-8666-666666666666'
 const rest = (): Promise<void> => settle(40)
-
-/** A tool that waits until the test says so, over all lives of a session. */
-function doors() {
-  const waiting = new Map<string, (() => void)[]>()
-  const opened = new Set<string>()
-  const pass: Tool<{ door: string }> = {
-    name: 'Pass',
-    description: 'Waits at a door',
-    inputSchema: z.strictObject({ door: z.string() }),
-    resume: 'repeat',
-    isReadOnly: () => true,
-    isConcurrencySafe: () => true,
-    run: async ({ door }, { signal }) => {
-      await new Promise<void>((resolve, reject) => {
-        if (opened.has(door)) resolve()
-        waiting.set(door, [...(waiting.get(door) ?? []), resolve])
-        signal.addEventListener('abort', () => reject(signal.reason), { once: true })
-      })
-      return { content: `passed ${door}` }
-    },
-  }
-  const open = (...names: readonly string[]): void => {
-    for (const name of names) {
-      opened.add(name)
-      for (const resolve of waiting.get(name) ?? []) resolve()
-    }
-  }
-  return { pass, open }
-}
 
 const pass = (door: string) => ({ name: 'Pass', input: { door } })
 const agent = (name: string, more: object = {}) => ({
@@ -63,8 +35,6 @@ const whoOf = (request: ModelRequest): string =>
   request.source === 'main'
     ? 'root'
     : (/I am ([\w-]+)/.exec(JSON.stringify(request.messages[0]?.content))?.[1] ?? 'nobody')
-const turnOf = ({ messages }: ModelRequest): number =>
-  messages.filter(({ role }) => role === 'assistant').length
 const textIn = (request: ModelRequest): string => JSON.stringify(request.messages)
 const idsIn = (request: ModelRequest): readonly string[] =>
   [...textIn(request).matchAll(/agentId: (a[0-9a-f]{16})/g)].flatMap(([, id]) => id ?? [])
@@ -81,21 +51,13 @@ const script =
     return typeof line === 'function' ? line(request) : line
   }
 
-const kind = (agentType: string, more: Partial<AgentDefinition> = {}): AgentDefinition => ({
-  agentType,
-  source: 'flagSettings',
-  whenToUse: 'Always.',
-  getSystemPrompt: () => 'Do it.',
-  ...more,
-})
-
 type Options = Partial<EngineOptions> & { readonly storage?: MemoryStorage; readonly idsFrom?: number }
 
 const engineOf = (play: Play, tool: Tool<{ door: string }>, more: Options = {}): TestEngine =>
   testEngine(script(play), {
     tools: [tool],
     features: { nesting: true },
-    definitions: [kind('general-purpose'), kind('short', { maxTurns: 2 })],
+    definitions: [agentKind('general-purpose'), agentKind('short', { maxTurns: 2 })],
     ...more,
   })
 
@@ -141,7 +103,7 @@ const begin = ({ engine }: TestEngine, more: object = {}) => engine.run('go', { 
 
 describe('two that tell the same end', () => {
   it('are calls of one turn: the first is the delivery, the other one reads it', async () => {
-    const { pass: tool, open } = doors()
+    const { tool, open } = new Doors()
     const test = engineOf(
       {
         root: [
@@ -168,7 +130,7 @@ describe('two that tell the same end', () => {
 
   it('are a wake and a prompt of the user in the same moment: whichever is first tells it', async () => {
     for (const turns of [0, 1, 2, 3, 4, 6]) {
-      const { pass: tool, open } = doors()
+      const { tool, open } = new Doors()
       const test = engineOf(
         { root: [callMany([agent('a')]), say('off')], a: [callMany([pass('a')]), say('report of a')] },
         tool,
@@ -187,7 +149,7 @@ describe('two that tell the same end', () => {
 
 describe('an end that comes with the last word of a root that does not wait', () => {
   it('wakes it', async () => {
-    const { pass: tool, open } = doors()
+    const { tool, open } = new Doors()
     let answer = (): void => {}
     const scripted = createScriptedModel(
       script({
@@ -226,7 +188,7 @@ describe('a log', () => {
   }
 
   it('that cannot be written any more is told as a failure, gives its place back, and takes its own along', async () => {
-    const { pass: tool, open } = doors()
+    const { tool, open } = new Doors()
     const memory = createMemoryStorage()
     let broken = ''
     const storage: MemoryStorage = {
@@ -267,7 +229,7 @@ describe('a log', () => {
     ],
     ['of nobody', () => Buffer.from('{"torn')],
   ] as const)('that is %s at a resume is told as a failure, and the session opens', async (how, spoil) => {
-    const { pass: tool, open } = doors()
+    const { tool, open } = new Doors()
     const test = engineOf(play, tool)
     begin(test).result.catch(() => {})
     await rest()
@@ -306,7 +268,7 @@ describe('a kill', () => {
     let hasCome = true
     for (let at = 0; hasCome; at++) {
       hasCome = false
-      const { pass: tool, open } = doors()
+      const { tool, open } = new Doors()
       const test = engineOf(
         { ...play, 'of-a': [callMany([pass('x')]), say('x')], 'of-b': [callMany([pass('x')]), say('x')] },
         tool,
@@ -336,7 +298,7 @@ describe('a kill', () => {
 
 describe('a message', () => {
   it('to its own parent, which waits for it, and to itself', async () => {
-    const { pass: tool, open } = doors()
+    const { tool, open } = new Doors()
     const test = engineOf(
       {
         root: [callMany([agent('a', { run_in_background: false })]), say('done')],
@@ -365,7 +327,7 @@ describe('a message', () => {
   })
 
   it('of two to one that has ended is one run, or one after the other; each is read once', async () => {
-    const { pass: tool, open } = doors()
+    const { tool, open } = new Doors()
     const test = engineOf(
       {
         root: [
@@ -406,7 +368,7 @@ describe('a message', () => {
   })
 
   it('of one that is stopped while it waits for the other one to end is not sent', async () => {
-    const { pass: tool } = doors()
+    const { tool } = new Doors()
     // Its last effect takes its time, so that it is at its end for long.
     const ending: { done: () => void } = { done: () => {} }
     const slowEnd: Tool<Record<string, never>> = {
@@ -456,7 +418,7 @@ describe('a message', () => {
 describe('a close', () => {
   it('while agents wait, and while a message begins a run, leaves nothing that writes', async () => {
     for (const turns of [0, 1, 2, 3, 5, 8]) {
-      const { pass: tool, open } = doors()
+      const { tool, open } = new Doors()
       const play: Play = {
         root: [
           callMany([agent('a'), agent('b')]),
@@ -492,7 +454,7 @@ describe('a close', () => {
 
 describe('an agent that began again while one that it had started runs on', () => {
   it('is one after a restart: nobody else writes its log', async () => {
-    const { pass: tool, open } = doors()
+    const { tool, open } = new Doors()
     const play: Play = {
       root: [
         callMany([agent('p', { subagent_type: 'short' })]),
@@ -537,7 +499,7 @@ describe('an agent that began again while one that it had started runs on', () =
 describe('a snapshot', () => {
   it('holds what an agent is owed and what waits for it', async () => {
     for (const snapshotEvery of [1, 3]) {
-      const { pass: tool, open } = doors()
+      const { tool, open } = new Doors()
       const play: Play = {
         root: [callMany([agent('a'), agent('b'), pass('root')]), say('I wait')],
         a: [callMany([send('main', 'a word')]), callMany([pass('a')]), say('report of a')],
@@ -563,7 +525,7 @@ describe('a snapshot', () => {
 
 describe('features.nesting', () => {
   it('lets agents start agents, five deep', async () => {
-    const { pass: tool } = doors()
+    const { tool } = new Doors()
     const deeper = (name: string, next: string) => ({
       [name]: [callMany([agent(next, { run_in_background: false })]), say(name)],
     })
@@ -592,7 +554,7 @@ describe('between two lines of two logs', () => {
 
   it('an end that is being given away is told when it is given up, and not before', async () => {
     for (const crashes of [false, true]) {
-      const { pass: tool, open } = doors()
+      const { tool, open } = new Doors()
       const disk = heldStorage()
       const test = engineOf(limited, tool, { storage: disk.storage })
       const run = begin(test)
@@ -631,7 +593,7 @@ describe('between two lines of two logs', () => {
     ''
 
   it('somebody who is at its end is owed nothing more: who is above is told', async () => {
-    const { pass: tool, open } = doors()
+    const { tool, open } = new Doors()
     const disk = heldStorage()
     const test = engineOf(spoken, tool, { storage: disk.storage })
     const run = begin(test)
@@ -651,7 +613,7 @@ describe('between two lines of two logs', () => {
   })
 
   it('a run that is about to begin is not lost', async () => {
-    const { pass: tool, open } = doors()
+    const { tool, open } = new Doors()
     const disk = heldStorage()
     const test = engineOf(spoken, tool, { storage: disk.storage })
     const run = begin(test)
@@ -674,7 +636,7 @@ describe('between two lines of two logs', () => {
   })
 
   it('a run that nobody begins any more is no end that anybody is told', async () => {
-    const { pass: tool, open } = doors()
+    const { tool, open } = new Doors()
     const disk = heldStorage()
     const test = engineOf(spoken, tool, { storage: disk.storage })
     begin(test).result.catch(() => {})
@@ -700,7 +662,7 @@ describe('between two lines of two logs', () => {
   })
 
   it('a child that was born for a killed parent is ended and told by the call that started it', async () => {
-    const { pass: tool } = doors()
+    const { tool } = new Doors()
     const disk = heldStorage()
     const play: Play = {
       root: [callMany([agent('p')]), say('I wait')],
@@ -727,7 +689,7 @@ describe('between two lines of two logs', () => {
   })
 
   it('a child in the background that ended before anybody knew of it is told of as any other', async () => {
-    const { pass: tool } = doors()
+    const { tool } = new Doors()
     const disk = heldStorage()
     const play: Play = { root: [callMany([agent('c')]), say('I wait')], c: [say('c')] }
     const test = engineOf(play, tool, { storage: disk.storage })

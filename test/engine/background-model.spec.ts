@@ -6,12 +6,10 @@
 import { from, switchMap } from 'rxjs'
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import type { AgentDefinition } from '../../src/definitions/agent-definition.ts'
 import type { Model, ModelRequest } from '../../src/effects/model/model.ts'
 import { createScriptedModel } from '../../src/effects/model/scripted.ts'
 import type { ScriptedCall, ScriptedReply } from '../../src/effects/model/scripted-reply.ts'
 import { callMany, say } from '../../src/effects/model/scripted-reply.ts'
-import type { Tool } from '../../src/effects/tools/tool.ts'
 import { createVirtualClock } from '../../src/effects/virtual-clock.ts'
 import type { Engine } from '../../src/engine/api.ts'
 import { createEngine } from '../../src/engine/create-engine.ts'
@@ -25,7 +23,9 @@ import { SessionId } from '../../src/machines/ids.ts'
 import type { SeenLog } from '../crash-matrix/final.ts'
 import { createLogReader } from '../crash-matrix/final.ts'
 import { deliveryProblems } from '../crash-matrix/verify.ts'
+import { Doors } from '../helpers/doors.ts'
 import { countingIds, noProcesses, settle } from '../helpers/engine.ts'
+import { agentKind, turnOf } from '../helpers/scripts.ts'
 import type { Chance } from '../simulation/chance.ts'
 import { chanceFrom } from '../simulation/chance.ts'
 
@@ -40,14 +40,7 @@ const LOOKS_AFTER = 4
 const MOST_MESSAGES = 2
 const AT_REST: readonly string[] = ['idle', 'completed', 'failed', 'killed']
 
-const kind = (agentType: string, more: Partial<AgentDefinition> = {}): AgentDefinition => ({
-  agentType,
-  source: 'flagSettings',
-  whenToUse: 'Always.',
-  getSystemPrompt: () => 'Do it.',
-  ...more,
-})
-const DEFINITIONS = [kind('worker'), kind('short', { maxTurns: 2 })]
+const DEFINITIONS = [agentKind('worker'), agentKind('short', { maxTurns: 2 })]
 
 // ── what the models say ──────────────────────────────────────────────────────────────────────────────────
 
@@ -58,7 +51,7 @@ function script(seed: number) {
     const who = isRoot
       ? 'root'
       : (/"(root[.\d]+)"/.exec(JSON.stringify(request.messages[0]?.content))?.[1] ?? '?')
-    const turn = request.messages.filter(({ role }) => role === 'assistant').length
+    const turn = turnOf(request)
     const chance = chanceFrom(seed, `${who} says ${turn}`)
     if (turn >= (isRoot ? 16 : 5) || chance.happens(turn === 0 ? 0.1 : 0.25))
       return say(`${who} says ${turn}`)
@@ -103,15 +96,14 @@ function callOf(chance: Chance, request: ModelRequest, name: string, depth: numb
 }
 
 /** Some replies wait at a door, too: things happen while an agent says its last word. */
-function hesitant(model: Model, chance: Chance, doors: Map<string, () => void>): Model {
+function hesitant(model: Model, chance: Chance, doors: Doors): Model {
   let requests = 0
   return {
     provider: model.provider,
     stream: (request, signal) => {
       if (!chance.happens(0.4)) return model.stream(request, signal)
       requests += 1
-      const opened = new Promise<void>((resolve) => doors.set(`request ${requests}`, resolve))
-      return from(opened).pipe(switchMap(() => model.stream(request, signal)))
+      return from(doors.wait(`request ${requests}`)).pipe(switchMap(() => model.stream(request, signal)))
     },
   }
 }
@@ -122,32 +114,16 @@ interface Life {
   readonly engine: Engine
   readonly memory: MemoryStorage
   readonly clock: ReturnType<typeof createVirtualClock>
-  /** Who waits at a door. */
-  readonly doors: Map<string, () => void>
+  readonly doors: Doors
 }
 
 function begin(seed: number, number: number, memory: MemoryStorage): Life {
-  const doors = new Map<string, () => void>()
-  const pass: Tool<{ door: string }> = {
-    name: 'Pass',
-    description: 'Waits at a door',
-    inputSchema: z.strictObject({ door: z.string() }),
-    resume: 'repeat',
-    isReadOnly: () => true,
-    isConcurrencySafe: () => true,
-    run: async ({ door }, { signal }) => {
-      await new Promise<void>((resolve, reject) => {
-        doors.set(door, resolve)
-        signal.addEventListener('abort', () => reject(signal.reason), { once: true })
-      })
-      return { content: `passed ${door}` }
-    },
-  }
+  const doors = new Doors()
   const clock = createVirtualClock(Date.UTC(2030, 0, number))
   const isSlow = seed % 2 === 0
   const engine = createEngine({
     model: hesitant(createScriptedModel(script(seed)), chanceFrom(seed, `pace ${number}`), doors),
-    tools: [pass],
+    tools: [doors.tool],
     permissions: { mode: 'bypassPermissions' },
     definitions: DEFINITIONS,
     features: { nesting: true },
@@ -212,7 +188,7 @@ class Session {
     switch (action) {
       case 'open': {
         // Several in the same moment.
-        for (const door of [...doors.keys()].filter(() => chance.happens(0.5))) this.#open(door)
+        doors.open(...doors.waitedAt.filter(() => chance.happens(0.5)))
         break
       }
       case 'time':
@@ -236,11 +212,6 @@ class Session {
         return
     }
     await settle(chance.pick([0, 1, 2, 3, 5, 40]))
-  }
-
-  #open(door: string): void {
-    this.#life.doors.get(door)?.()
-    this.#life.doors.delete(door)
   }
 
   async #restart(how: 'crash' | 'close'): Promise<void> {
@@ -332,7 +303,7 @@ class Session {
 
   async #rest(): Promise<void> {
     for (let turns = 0, quiet = 0; turns < 400 && quiet < 8; turns++) {
-      for (const door of [...this.#life.doors.keys()]) this.#open(door)
+      this.#life.doors.open(...this.#life.doors.waitedAt)
       await settle(3)
       await this.#life.clock.advance(1_000)
       quiet = this.#isAtRest ? quiet + 1 : 0

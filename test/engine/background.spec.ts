@@ -10,12 +10,11 @@ import type { AgentEvent, AgentEventOf } from '../../src/machines/agent/events.t
 import { Doors } from '../helpers/doors.ts'
 import type { TestEngine } from '../helpers/engine.ts'
 import { settle, story, testEngine } from '../helpers/engine.ts'
+import { turnOf } from '../helpers/scripts.ts'
 import { temporaryFolder } from '../helpers/temporary-folder.ts'
 
 const SESSION = '55555555-5555-4555-8555-555555555555'
 
-const turnOf = ({ messages }: ModelRequest): number =>
-  messages.filter(({ role }) => role === 'assistant').length
 const textIn = (request: ModelRequest): string => JSON.stringify(request.messages)
 const isRoot = ({ source }: ModelRequest): boolean => source === 'main'
 const promptOf = ({ messages }: ModelRequest): string => JSON.stringify(messages[0]?.content)

@@ -7,6 +7,7 @@ import { requestViolations } from '../../src/journal/projections/validate-reques
 import { loadLog } from '../../src/journal/read-log.ts'
 import { replay } from '../../src/journal/replay/replay.ts'
 import { testEngine } from '../helpers/engine.ts'
+import { turnOf } from '../helpers/scripts.ts'
 
 const SESSION = '5e551011-0000-4000-8000-000000000001'
 
@@ -110,7 +111,7 @@ describe('a branch', () => {
 
   it('of every position asks a valid request, open calls included', async () => {
     const script = (request: ModelRequest) => {
-      const turns = request.messages.filter(({ role }) => role === 'assistant').length
+      const turns = turnOf(request)
       if (request.source !== 'main') return say('report')
       const child = {
         name: 'Agent',

@@ -4,15 +4,15 @@
  */
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { z } from 'zod'
 import { costOf } from '../../src/definitions/prices.ts'
 import { totalTokensOf } from '../../src/definitions/report.ts'
 import type { ModelRequest } from '../../src/effects/model/model.ts'
 import type { ScriptedParts, ScriptedReply } from '../../src/effects/model/scripted-reply.ts'
 import { call, callMany, say } from '../../src/effects/model/scripted-reply.ts'
-import type { Tool } from '../../src/effects/tools/tool.ts'
 import type { Usage } from '../../src/machines/agent/messages.ts'
 import { settle, testEngine } from '../helpers/engine.ts'
+import { turnOf } from '../helpers/scripts.ts'
+import { longLookTool } from '../helpers/tools.ts'
 
 /** What an agent does: start these children in one turn, look so often, report. Its task says so. */
 interface Work {
@@ -29,16 +29,6 @@ const work: fc.Arbitrary<Work> = fc.letrec<{ work: Work }>((tie) => ({
 
 const PRICE = { input: 100, output: 500, cacheWrite: 125, cacheRead: 10, contextWindow: 1_000_000 }
 
-const look: Tool<{ chars: number }> = {
-  name: 'Look',
-  description: 'looks',
-  inputSchema: z.strictObject({ chars: z.number() }),
-  resume: 'repeat',
-  isReadOnly: () => true,
-  isConcurrencySafe: () => true,
-  run: ({ chars }) => Promise.resolve({ content: 'x'.repeat(chars) }),
-}
-
 const parse = (request: ModelRequest): Work => {
   const first = request.messages[0]?.content
   const text = typeof first === 'string' ? first : JSON.stringify(first)
@@ -50,7 +40,7 @@ const taskOf = (plan: Work): string => `WORK${JSON.stringify(plan)}WORK`
 
 function nextOf(request: ModelRequest, chars: number): ScriptedParts {
   const { children, looks } = parse(request)
-  const turn = request.messages.filter(({ role }) => role === 'assistant').length
+  const turn = turnOf(request)
   if (turn === 0 && children.length > 0)
     return callMany(
       children.map((child) => ({
@@ -113,7 +103,7 @@ it('is never exceeded, and never counted wrong, whatever the tree and the order 
             limits: { ...limits, depth: 4 },
             modelFacts: { '': PRICE },
             maxTokens: 8_000,
-            tools: [look],
+            tools: [longLookTool],
             features: { nesting: true },
           },
         )

@@ -6,24 +6,16 @@ import { totalTokensOf } from '../../src/definitions/report.ts'
 import { createManualModel } from '../../src/effects/model/manual.ts'
 import type { ModelRequest } from '../../src/effects/model/model.ts'
 import { call, callMany, say } from '../../src/effects/model/scripted-reply.ts'
-import type { Tool } from '../../src/effects/tools/tool.ts'
 import type { EngineOptions } from '../../src/engine/api.ts'
 import { settle, story, testEngine } from '../helpers/engine.ts'
+import { lookingTool } from '../helpers/tools.ts'
 
 const explore = (prompt: string) => ({
   name: 'Agent',
   input: { description: 'look around', prompt, subagent_type: 'Explore' },
 })
 
-const noop: Tool<Record<string, never>> = {
-  name: 'Look',
-  description: 'looks',
-  inputSchema: z.strictObject({}),
-  resume: 'repeat',
-  isReadOnly: () => true,
-  isConcurrencySafe: () => true,
-  run: () => Promise.resolve({ content: 'nothing' }),
-}
+const noop = lookingTool('Look', z.strictObject({}), async () => ({ content: 'nothing' }))
 
 const COST = { input_tokens: 20_000, output_tokens: 1_000 }
 /** Looks for ever, and says what it has each time. */
@@ -193,9 +185,8 @@ describe('a limit of money', () => {
 })
 
 describe('a limit of running time', () => {
-  const slow = (ms: number): Tool<Record<string, never>> => ({
+  const slow = (ms: number): typeof noop => ({
     ...noop,
-    name: 'Look',
     run: (_, { clock }) => new Promise((resolve) => clock.setTimer(ms, () => resolve({ content: 'slow' }))),
   })
 

@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest'
-import { z } from 'zod'
 import { totalTokensOf } from '../../src/definitions/report.ts'
 import { hostHook } from '../../src/effects/hooks/hook.ts'
 import { createManualModel } from '../../src/effects/model/manual.ts'
@@ -7,26 +6,17 @@ import type { ModelRequest } from '../../src/effects/model/model.ts'
 import { ModelError } from '../../src/effects/model/model.ts'
 import type { ScriptedReply } from '../../src/effects/model/scripted-reply.ts'
 import { call, say } from '../../src/effects/model/scripted-reply.ts'
-import type { Tool } from '../../src/effects/tools/tool.ts'
 import type { EngineOptions } from '../../src/engine/api.ts'
 import { rerun } from '../../src/engine/rerun/rerun.ts'
 import { diffLogs } from '../../src/journal/replay/diff.ts'
 import { replay } from '../../src/journal/replay/replay.ts'
 import { settle, story, testEngine } from '../helpers/engine.ts'
-
-const look: Tool<{ chars: number }> = {
-  name: 'Look',
-  description: 'looks',
-  inputSchema: z.strictObject({ chars: z.number() }),
-  resume: 'repeat',
-  isReadOnly: () => true,
-  isConcurrencySafe: () => true,
-  run: ({ chars }) => Promise.resolve({ content: 'x'.repeat(chars) }),
-}
+import { turnOf } from '../helpers/scripts.ts'
+import { longLookTool } from '../helpers/tools.ts'
 
 /** A window that is full after about four replies of 20,000 tokens. */
 const options = (more: Omit<Partial<EngineOptions>, 'storage'> = {}) => ({
-  tools: [look],
+  tools: [longLookTool],
   maxTokens: 5_000,
   limits: { contextMargin: 5_000 },
   modelFacts: { '': { contextWindow: 100_000 } },
@@ -42,7 +32,7 @@ function worker(summary: ScriptedReply | (() => ScriptedReply) = say('what was d
     if (request.source === 'compact') return typeof summary === 'function' ? summary() : summary
     turns += 1
     if (turns > 6) return say('the answer')
-    const tokens = 25_000 * request.messages.filter(({ role }) => role === 'assistant').length
+    const tokens = 25_000 * turnOf(request)
     return { ...call('Look', { chars: 10 }), usage: { input_tokens: 20_000 + tokens, output_tokens: 100 } }
   }
   return { script, requests }
@@ -90,7 +80,7 @@ describe('a conversation that outgrows the window of its model', () => {
     const requests: ModelRequest[] = []
     const { engine, facts } = testEngine((request: ModelRequest) => {
       requests.push(request)
-      const turn = request.messages.filter(({ role }) => role === 'assistant').length
+      const turn = turnOf(request)
       if (turn === 8) return say('the answer')
       return { ...call('Look', { chars: 49_000 }), usage: { input_tokens: 0, output_tokens: 0 } }
     }, options())
@@ -160,7 +150,7 @@ describe('a conversation that outgrows the window of its model', () => {
     const { engine, facts } = testEngine((request: ModelRequest) => {
       if (request.source === 'compact') return say('S')
       if (request.source !== 'main') return new Promise<ScriptedReply>(() => {})
-      const turn = request.messages.filter(({ role }) => role === 'assistant').length
+      const turn = turnOf(request)
       const input_tokens = 95_000
       if (JSON.stringify(request.messages).includes('conversation-summary')) return say('going on')
       return turn === 0
@@ -234,7 +224,7 @@ describe('a log with a compaction', () => {
     await branching.engine.close()
     const end = disk.crash()
     expect((await diffLogs({ storage: end, path }, { storage: end, path })).first).toBeUndefined()
-    const played = await rerun(end, path, { tools: [look] })
+    const played = await rerun(end, path, { tools: [longLookTool] })
     expect(played.complaints).toEqual([])
     expect(played.diff.first).toBeUndefined()
   })

@@ -10,6 +10,7 @@ import type { MemoryStorage } from '../../src/journal/memory-storage.ts'
 import { Doors } from '../helpers/doors.ts'
 import type { Fact, TestEngine } from '../helpers/engine.ts'
 import { settle, testEngine } from '../helpers/engine.ts'
+import { turnOf } from '../helpers/scripts.ts'
 
 const SESSION = '66666666-6666-4666-8666-666666666666'
 const DOORS = ['door-a', 'door-b', 'door-c']
@@ -70,7 +71,7 @@ function lifeOf({ moment, hasRead }: Scene, storage?: MemoryStorage): Life {
   const root = (request: ModelRequest): ScriptedReply => {
     const text = JSON.stringify(request.messages)
     if (text.includes('SUMMARY')) return say('done')
-    const turn = request.messages.filter(({ role }) => role === 'assistant').length
+    const turn = turnOf(request)
     const read = (turnOfFirst: RegExpExecArray | null) =>
       callMany([{ name: 'TaskOutput', input: { task_id: turnOfFirst?.[1], block: true } }])
     const ids = [...text.matchAll(/agentId: (a[0-9a-f]{16})/g)]

@@ -1,3 +1,4 @@
+import { filter, firstValueFrom } from 'rxjs'
 import { describe, expect, it } from 'vitest'
 import type { ModelRequest } from '../../src/effects/model/model.ts'
 import { ModelError } from '../../src/effects/model/model.ts'
@@ -78,10 +79,14 @@ describe('a fallback model', () => {
       if (request.model === 'first') return overloaded()
       return new Promise<ScriptedReply>(() => {})
     }, options)
+    const hasChanged = firstValueFrom(
+      first.engine.events$.pipe(
+        filter((event) => event.kind === 'fact' && event.event.type === 'model.changed'),
+      ),
+    )
     const run = first.engine.run('go')
     run.result.catch(() => {})
-    while (!story(first.facts).includes('model.changed'))
-      await new Promise((resolve) => setImmediate(resolve))
+    await hasChanged
     await first.engine.close()
     const models: string[] = []
     const second = testEngine(

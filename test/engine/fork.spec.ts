@@ -7,12 +7,11 @@ import type { ScriptedReply } from '../../src/effects/model/scripted-reply.ts'
 import { callMany, say } from '../../src/effects/model/scripted-reply.ts'
 import type { AgentEventOf } from '../../src/machines/agent/events.ts'
 import { settle, testEngine } from '../helpers/engine.ts'
+import { turnOf } from '../helpers/scripts.ts'
 
 const SESSION = '66666666-6666-4666-8666-666666666666'
 
 const fork = (prompt: string) => ({ name: 'Agent', input: { description: 'a fork', prompt } })
-const turnOf = ({ messages }: ModelRequest): number =>
-  messages.filter(({ role }) => role === 'assistant').length
 const isFork = ({ source }: ModelRequest): boolean => source === 'fork'
 const FORKING = { features: { fork: true } } as const
 

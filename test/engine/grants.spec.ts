@@ -2,31 +2,20 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { z } from 'zod'
 import { FEATURES } from '../../src/definitions/features.ts'
 import type { ModelRequest } from '../../src/effects/model/model.ts'
 import type { ScriptedReply } from '../../src/effects/model/scripted-reply.ts'
 import { callMany, say } from '../../src/effects/model/scripted-reply.ts'
 import { openProject } from '../../src/effects/project/open-project.ts'
-import type { Tool } from '../../src/effects/tools/tool.ts'
 import type { ApprovalAnswer, ApprovalRequest } from '../../src/engine/api.ts'
 import { grantScopeOf } from '../../src/engine/grants.ts'
 import { settle, testEngine } from '../helpers/engine.ts'
+import { turnOf } from '../helpers/scripts.ts'
 import { temporaryFolder } from '../helpers/temporary-folder.ts'
+import { pretendedShell } from '../helpers/tools.ts'
 
-const shell: Tool<{ command: string }> = {
-  name: 'Bash',
-  description: 'Pretends to run commands',
-  inputSchema: z.strictObject({ command: z.string() }),
-  resume: 'interrupt',
-  isReadOnly: () => false,
-  isConcurrencySafe: () => false,
-  ruleSubject: ({ command }) => command,
-  run: async ({ command }) => ({ content: `ran ${command}` }),
-}
+const shell = pretendedShell((command) => `ran ${command}`)
 
-const turnOf = ({ messages }: ModelRequest): number =>
-  messages.filter(({ role }) => role === 'assistant').length
 const bash = (command: string) => callMany([{ name: 'Bash', input: { command } }])
 const isChild = ({ messages }: ModelRequest): boolean => JSON.stringify(messages[0]).includes('the part')
 const delegate = (background: boolean) =>

@@ -6,28 +6,18 @@ import type { AnyHostHook } from '../../src/effects/hooks/hook.ts'
 import type { ModelRequest } from '../../src/effects/model/model.ts'
 import type { ScriptedReply } from '../../src/effects/model/scripted-reply.ts'
 import { call, say } from '../../src/effects/model/scripted-reply.ts'
-import type { Tool } from '../../src/effects/tools/tool.ts'
 import type { MemoryStorage } from '../../src/journal/memory-storage.ts'
 import type { Fact, TestEngine } from '../helpers/engine.ts'
 import { settle, testEngine } from '../helpers/engine.ts'
+import { turnOf } from '../helpers/scripts.ts'
+import { lookingTool } from '../helpers/tools.ts'
 
 const SESSION = '55555555-5555-4555-8555-555555555555'
 
 const WAYS = ['done', 'error', 'limit', 'kill', 'shutdown', 'crash'] as const
 type Way = (typeof WAYS)[number]
 
-const turnOf = ({ messages }: ModelRequest): number =>
-  messages.filter(({ role }) => role === 'assistant').length
-
-const look: Tool<{ n: number }> = {
-  name: 'Look',
-  description: 'Looks',
-  inputSchema: z.strictObject({ n: z.number() }),
-  resume: 'repeat',
-  isReadOnly: () => true,
-  isConcurrencySafe: () => true,
-  run: async () => ({ content: 'seen' }),
-}
+const look = lookingTool('Look', z.strictObject({ n: z.number() }), async () => ({ content: 'seen' }))
 
 interface Plan {
   readonly way: Way

@@ -15,12 +15,10 @@ import { call, say } from '../../src/effects/model/scripted-reply.ts'
 import type { Tool } from '../../src/effects/tools/tool.ts'
 import type { Fact } from '../helpers/engine.ts'
 import { settle, story, testEngine } from '../helpers/engine.ts'
+import { turnOf } from '../helpers/scripts.ts'
 import { temporaryFolder } from '../helpers/temporary-folder.ts'
 
 const SESSION = '55555555-5555-4555-8555-555555555555'
-
-const turnOf = ({ messages }: ModelRequest): number =>
-  messages.filter(({ role }) => role === 'assistant').length
 
 /** A tool that changes the world. */
 const actTool = (done: string[], resume: Tool['resume'] = 'interrupt'): Tool<{ id: string }> => ({

@@ -16,25 +16,18 @@ import { createMemoryStorage } from '../../src/journal/memory-storage.ts'
 import type { RunEvent } from '../../src/machines/agent/events.ts'
 import { agentMachine } from '../../src/machines/agent/machine.ts'
 import type { AgentId } from '../../src/machines/ids.ts'
+import { createBell } from '../helpers/bell.ts'
 import { settle, testEngine } from '../helpers/engine.ts'
+import { lookingTool } from '../helpers/tools.ts'
 
 const SESSION = '11111111-1111-4111-8111-111111111111'
 
 /** A tool that gives others a turn before it answers; with `isQuick` it answers at once. */
-function lookTool(isQuick = false): Tool {
-  return {
-    name: 'Look',
-    description: 'looks',
-    inputSchema: z.strictObject({}),
-    resume: 'repeat',
-    isReadOnly: () => true,
-    isConcurrencySafe: () => true,
-    run: async () => {
-      if (!isQuick) await settle(1)
-      return { content: 'seen' }
-    },
-  }
-}
+const lookTool = (isQuick = false): Tool =>
+  lookingTool('Look', z.strictObject({}), async () => {
+    if (!isQuick) await settle(1)
+    return { content: 'seen' }
+  })
 
 /** A parent that looks once and delegates twice; each child looks once. */
 function family(request: ModelRequest) {
@@ -73,20 +66,21 @@ describe("Stately's inspector over a WebSocket", () => {
   async function inspectorPage() {
     const server = new WebSocketServer({ host: '127.0.0.1', port: 0 })
     const received: StatelyInspectionEvent[] = []
+    const bell = createBell()
     closing.push(() => server.close())
     await once(server, 'listening')
     // A server that listens on a port has an address of this kind.
     const { port } = server.address() as AddressInfo
     server.on('connection', (socket) => {
-      socket.on('message', (data) => received.push(JSON.parse(String(data))))
+      socket.on('message', (data) => {
+        received.push(JSON.parse(String(data)))
+        bell.ring()
+      })
     })
     const inspector = createWebSocketInspector({ url: `ws://127.0.0.1:${port}`, maxDeferredEvents: 10_000 })
     closing.push(() => inspector.stop())
     await once(server, 'connection')
-    const until = async (done: () => boolean) => {
-      for (let i = 0; i < 500 && !done(); i++) await new Promise((resolve) => setTimeout(resolve, 5))
-    }
-    return { inspect: inspector.inspect, received, until }
+    return { inspect: inspector.inspect, received, until: bell.until }
   }
 
   const actorsIn = (received: readonly StatelyInspectionEvent[]) =>

@@ -6,9 +6,8 @@ import type { ModelRequest } from '../../src/effects/model/model.ts'
 import type { ScriptedReply } from '../../src/effects/model/scripted-reply.ts'
 import { callMany, say } from '../../src/effects/model/scripted-reply.ts'
 import { testEngine } from '../helpers/engine.ts'
+import { turnOf } from '../helpers/scripts.ts'
 
-const turnOf = ({ messages }: ModelRequest): number =>
-  messages.filter(({ role }) => role === 'assistant').length
 const isRoot = ({ source }: ModelRequest): boolean => source === 'main'
 
 const agent = (prompt: string, run_in_background = false) => ({

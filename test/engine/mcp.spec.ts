@@ -13,6 +13,7 @@ import { call, say } from '../../src/effects/model/scripted-reply.ts'
 import { createLocalProcessRunner } from '../../src/effects/process/local-process-runner.ts'
 import type { Fact } from '../helpers/engine.ts'
 import { testEngine } from '../helpers/engine.ts'
+import { turnOf } from '../helpers/scripts.ts'
 
 const SESSION = '33333333-3333-4333-8333-333333333333'
 
@@ -51,14 +52,11 @@ const withServer = (config: McpServerConfig): AgentDefinition => ({
 type Script = (request: ModelRequest, turn: number) => ScriptedReply
 
 function world(script: Script, options: Parameters<typeof testEngine>[1] = {}) {
-  return testEngine(
-    (request) => script(request, request.messages.filter(({ role }) => role === 'assistant').length),
-    {
-      clock: systemClock,
-      processes: createLocalProcessRunner({ clock: systemClock, withheldEnv: [], graceMs: 100 }),
-      ...options,
-    },
-  )
+  return testEngine((request) => script(request, turnOf(request)), {
+    clock: systemClock,
+    processes: createLocalProcessRunner({ clock: systemClock, withheldEnv: [], graceMs: 100 }),
+    ...options,
+  })
 }
 
 const delegate =

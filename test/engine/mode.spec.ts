@@ -7,11 +7,9 @@ import type { ScriptedReply } from '../../src/effects/model/scripted-reply.ts'
 import { call, say } from '../../src/effects/model/scripted-reply.ts'
 import type { Tool } from '../../src/effects/tools/tool.ts'
 import { settle, testEngine } from '../helpers/engine.ts'
+import { turnOf } from '../helpers/scripts.ts'
 
 const SESSION = '77777777-7777-4777-8777-777777777777'
-
-const turnOf = ({ messages }: ModelRequest): number =>
-  messages.filter(({ role }) => role === 'assistant').length
 
 /** A tool that changes the world; its first call waits until the test lets it go. */
 function world() {

@@ -1,5 +1,4 @@
 /** What happens to agents that run when their parents may do less, and to their processes when they are killed. */
-import { existsSync } from 'node:fs'
 import path from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
@@ -13,12 +12,11 @@ import { standardTools } from '../../src/effects/tools/tool-table.ts'
 import type { EngineOptions } from '../../src/engine/api.ts'
 import type { MemoryStorage } from '../../src/journal/memory-storage.ts'
 import { settle, testEngine } from '../helpers/engine.ts'
+import { onceWritten } from '../helpers/real-processes.ts'
+import { turnOf } from '../helpers/scripts.ts'
 import { temporaryFolder } from '../helpers/temporary-folder.ts'
 
 const SESSION = '44444444-4444-4444-8444-444444444444'
-
-const turnOf = ({ messages }: ModelRequest): number =>
-  messages.filter(({ role }) => role === 'assistant').length
 
 const tool = (name: string, done: string[]): Tool<Record<string, never>> => ({
   name,
@@ -93,7 +91,7 @@ describe.runIf(process.platform === 'linux')('a kill', () => {
       },
     )
     const run = engine.run('go')
-    while (!existsSync(ready)) await new Promise((resolve) => setTimeout(resolve, 5))
+    await onceWritten(ready)
     const group = facts.flatMap(({ event }) => (event.type === 'process.started' ? [event.pid] : []))[0]
     const alive = (): number =>
       (readProcessTable() ?? []).filter((entry) => entry.group === group && !entry.isDead).length

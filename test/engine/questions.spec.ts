@@ -10,6 +10,7 @@ import type { Tool } from '../../src/effects/tools/tool.ts'
 import type { EngineOptions, QuestionAnswer, QuestionRequest } from '../../src/engine/api.ts'
 import type { MemoryStorage } from '../../src/journal/memory-storage.ts'
 import { settle, testEngine } from '../helpers/engine.ts'
+import { turnOf } from '../helpers/scripts.ts'
 
 const SESSION = '44444444-4444-4444-8444-444444444444'
 const rest = () => settle(80)
@@ -66,8 +67,6 @@ function engineOf(
   return { ...tested, requests, results, types }
 }
 
-const turnOf = ({ messages }: ModelRequest): number =>
-  messages.filter(({ role }) => role === 'assistant').length
 const QUESTION = {
   question: 'Which one?',
   header: 'Choice',

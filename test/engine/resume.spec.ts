@@ -16,6 +16,7 @@ import { StorageError } from '../../src/journal/storage.ts'
 import type { CrashPoint } from '../helpers/crashing-storage.ts'
 import { createCrashingStorage } from '../helpers/crashing-storage.ts'
 import { settle, story, testEngine } from '../helpers/engine.ts'
+import { turnOf } from '../helpers/scripts.ts'
 
 const SESSION = '11111111-1111-4111-8111-111111111111'
 
@@ -48,7 +49,7 @@ class World {
 function script(actions: boolean) {
   const use = (name: string, id: string) => ({ name, input: { id } })
   return (request: ModelRequest) => {
-    const turn = request.messages.filter(({ role }) => role === 'assistant').length
+    const turn = turnOf(request)
     if (request.source === 'main') {
       const child = (prompt: string) => ({
         name: 'Agent',

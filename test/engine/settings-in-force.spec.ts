@@ -3,16 +3,13 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { systemClock } from '../../src/effects/clock.ts'
-import type { ModelRequest } from '../../src/effects/model/model.ts'
 import { callMany, say } from '../../src/effects/model/scripted-reply.ts'
 import { createLocalProcessRunner } from '../../src/effects/process/local-process-runner.ts'
 import { openProject } from '../../src/effects/project/open-project.ts'
 import { standardTools } from '../../src/effects/tools/tool-table.ts'
 import { testEngine } from '../helpers/engine.ts'
+import { turnOf } from '../helpers/scripts.ts'
 import { temporaryFolder } from '../helpers/temporary-folder.ts'
-
-const turnOf = ({ messages }: ModelRequest): number =>
-  messages.filter(({ role }) => role === 'assistant').length
 
 interface World {
   readonly home: string

@@ -10,6 +10,7 @@ import type { CrashPoint } from '../helpers/crashing-storage.ts'
 import { createCrashingStorage } from '../helpers/crashing-storage.ts'
 import type { Fact, TestEngine } from '../helpers/engine.ts'
 import { settle, testEngine } from '../helpers/engine.ts'
+import { turnOf } from '../helpers/scripts.ts'
 
 const SESSION = '11111111-1111-4111-8111-111111111111'
 
@@ -39,7 +40,7 @@ const child = (prompt: string) => ({
  * other: which of two is done first depends on how long their logs take to read, and may.
  */
 function script(request: ModelRequest) {
-  const turn = request.messages.filter(({ role }) => role === 'assistant').length
+  const turn = turnOf(request)
   if (request.source === 'main') {
     if (turn === 0) return callMany([use('Look', 'one'), use('Look', 'two')])
     if (turn === 1) return callMany([child('alpha')])

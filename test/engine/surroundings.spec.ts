@@ -12,6 +12,7 @@ import { call, say } from '../../src/effects/model/scripted-reply.ts'
 import type { Project } from '../../src/effects/project/project.ts'
 import { standardTools } from '../../src/effects/tools/tool-table.ts'
 import { story, testEngine } from '../helpers/engine.ts'
+import { turnOf } from '../helpers/scripts.ts'
 import { temporaryFolder } from '../helpers/temporary-folder.ts'
 
 const SESSION = '22222222-2222-4222-8222-222222222222'
@@ -83,7 +84,7 @@ function world(script: Script, options: Parameters<typeof testEngine>[1] = {}) {
   const requests: ModelRequest[] = []
   const made = testEngine((request) => {
     requests.push(request)
-    return script(request, request.messages.filter(({ role }) => role === 'assistant').length)
+    return script(request, turnOf(request))
   }, options)
   const of = (source: string) => requests.filter((request) => request.source.startsWith(source))
   return { ...made, requests, root: () => of('main'), child: () => of('agent:') }

@@ -8,6 +8,7 @@ import type { AgentView, EngineOptions } from '../../src/engine/api.ts'
 import type { MemoryStorage } from '../../src/journal/memory-storage.ts'
 import { Doors } from '../helpers/doors.ts'
 import { settle, testEngine } from '../helpers/engine.ts'
+import { turnOf } from '../helpers/scripts.ts'
 
 const SESSION = '77777777-7777-4777-8777-777777777777'
 const FIVE_MINUTES = 5 * 60_000
@@ -28,7 +29,7 @@ function engineOf(
   const doors = new Doors()
   const test = testEngine(
     (request: ModelRequest): ScriptedReply => {
-      const turn = request.messages.filter(({ role }) => role === 'assistant').length
+      const turn = turnOf(request)
       if (request.source === 'main') return root(request, turn)
       const door = /door-\w/.exec(JSON.stringify(request.messages[0]))?.[0] ?? ''
       return turn === 0 ? callMany([{ name: 'Pass', input: { door } }]) : say(`report of ${door}`)

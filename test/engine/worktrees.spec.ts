@@ -15,6 +15,7 @@ import { WORKTREE_TOOLS } from '../../src/engine/worktree/worktree-tools.ts'
 import { createMemoryStorage } from '../../src/journal/memory-storage.ts'
 import { git, NOTHING_REMAINS, remains, repository, scratch, write } from '../effects/worktrees/world.ts'
 import { testEngine } from '../helpers/engine.ts'
+import { turnOf } from '../helpers/scripts.ts'
 
 const SESSION = '66666666-6666-4666-8666-666666666666'
 
@@ -25,9 +26,6 @@ const worker: AgentDefinition = {
   isolation: 'worktree',
   source: 'flagSettings',
 }
-
-const turnOf = ({ messages }: ModelRequest): number =>
-  messages.filter(({ role }) => role === 'assistant').length
 
 const isChild = ({ system }: ModelRequest): boolean => String(system).includes('You make things.')
 

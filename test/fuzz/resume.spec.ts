@@ -12,6 +12,7 @@ import { createMemoryStorage } from '../../src/journal/memory-storage.ts'
 import { requestViolations } from '../../src/journal/projections/validate-request.ts'
 import { createCrashingStorage } from '../helpers/crashing-storage.ts'
 import { settle, testEngine } from '../helpers/engine.ts'
+import { turnOf } from '../helpers/scripts.ts'
 import { fuzz } from './support/fuzz.ts'
 import { mutated } from './support/mutations.ts'
 
@@ -30,7 +31,7 @@ const tools = [tool('Look', 'repeat'), tool('Put', 'keyed'), tool('Act', 'interr
 
 /** Two children in parallel that use every rule, then an act of the parent. Says something to any conversation. */
 function play(request: ModelRequest) {
-  const turn = request.messages.filter(({ role }) => role === 'assistant').length
+  const turn = turnOf(request)
   const use = (name: string, id: string) => ({ name, input: { id } })
   if (request.source === 'main') {
     const child = (prompt: string) => ({

@@ -25,30 +25,39 @@ interface Answer {
   readonly end: 'close' | 'break' | 'stay'
 }
 
+/** `onWaiting` is called when everything was read of a connection that stays open, and more is asked for. */
 function responseOf(
   { status, headers, chunks, end }: Answer,
   signal: AbortSignal | null | undefined,
+  onWaiting: () => void,
 ): Response {
   let next = 0
-  const body = new ReadableStream<Uint8Array>({
-    start: (controller) => {
-      signal?.addEventListener('abort', () => {
-        try {
-          controller.error(signal.reason)
-        } catch {
-          // It has ended already.
+  const body = new ReadableStream<Uint8Array>(
+    {
+      start: (controller) => {
+        signal?.addEventListener('abort', () => {
+          try {
+            controller.error(signal.reason)
+          } catch {
+            // It has ended already.
+          }
+        })
+      },
+      pull: (controller) => {
+        const chunk = chunks[next++]
+        if (chunk !== undefined) controller.enqueue(chunk)
+        else if (end === 'break') controller.error(new TypeError('terminated'))
+        else if (end === 'close') controller.close()
+        else {
+          onWaiting()
+          return new Promise(() => {})
         }
-      })
+        return undefined
+      },
     },
-    pull: (controller) => {
-      const chunk = chunks[next++]
-      if (chunk !== undefined) controller.enqueue(chunk)
-      else if (end === 'break') controller.error(new TypeError('terminated'))
-      else if (end === 'close') controller.close()
-      else return new Promise(() => {})
-      return undefined
-    },
-  })
+    // Nothing is pulled that nobody has asked for.
+    { highWaterMark: 0 },
+  )
   return new Response(status === 204 || status === 304 ? null : body, { status, headers })
 }
 
@@ -56,30 +65,28 @@ function responseOf(
 async function ask(answer: Answer) {
   const clock = createVirtualClock()
   const deltas: ModelDelta[] = []
+  const abort = new AbortController()
+  const gaveUp = new Error('given up by the test')
   const model = createAnthropicModel({
     apiKey: 'k',
     baseURL: 'http://fuzz.test',
     env: {},
     clock,
-    fetch: async (_, init) => responseOf(answer, init?.signal),
+    fetch: async (_, init) => responseOf(answer, init?.signal, () => abort.abort(gaveUp)),
   })
   const request = {
     ...{ model: 'm', system: '', tools: [], maxTokens: 1, source: 'main' },
     messages: [{ role: 'user' as const, content: 'go' }],
   }
-  const abort = new AbortController()
   const outcome = collect(
     model.stream(request, abort.signal),
     abort.signal,
     (delta) => void deltas.push(delta),
   )
-  const gaveUp = new Error('given up by the test')
-  const timer = answer.end === 'stay' ? setTimeout(() => abort.abort(gaveUp), 50) : undefined
   const ended = await outcome.then(
     ({ reply }) => ({ reply, error: undefined }),
     (error: unknown) => ({ reply: undefined, error }),
   )
-  clearTimeout(timer)
   // Nothing may be left waiting for the rest of a body.
   clock.advance(10_000)
   return { ...ended, deltas, wasGivenUp: ended.error === gaveUp }

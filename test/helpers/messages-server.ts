@@ -16,6 +16,7 @@ import {
   type ScriptedParts,
 } from '../../src/effects/model/scripted-reply.ts'
 import type { Reply } from '../../src/machines/agent/messages.ts'
+import { createBell } from './bell.ts'
 import { cutAt, encodeEvents, eventsOfReply, type WireEvent } from './messages-sse.ts'
 
 /** How a reply is streamed. All of it may be left out: a well-behaved server. */
@@ -84,6 +85,8 @@ export interface MessagesServer extends AsyncDisposable {
   readonly connections: number
   /** Resolves when `count` requests have come in all. */
   received(count: number): Promise<void>
+  /** Resolves when none of them is open any more. */
+  settled(): Promise<void>
   /** Ends everything at once; what clients wait for breaks. */
   close(): Promise<void>
 }
@@ -143,7 +146,7 @@ export async function startMessagesServer(script: ServerScript): Promise<Message
   const requests: { -readonly [K in keyof ReceivedRequest]: ReceivedRequest[K] }[] = []
   const sockets = new Set<Socket>()
   let connections = 0
-  let onRequest: () => void = () => {}
+  const bell = createBell()
 
   const serve = async (incoming: IncomingMessage, response: ServerResponse): Promise<void> => {
     const text = await bodyOf(incoming)
@@ -161,8 +164,9 @@ export async function startMessagesServer(script: ServerScript): Promise<Message
     requests.push(received)
     response.on('close', () => {
       received.state = response.writableFinished ? 'answered' : 'aborted'
+      bell.ring()
     })
-    onRequest()
+    bell.ring()
     await answer(response, await answerTo(script, received), received)
   }
 
@@ -199,17 +203,8 @@ export async function startMessagesServer(script: ServerScript): Promise<Message
     get connections() {
       return connections
     },
-    async received(count) {
-      while (requests.length < count) {
-        await new Promise<void>((resolve) => {
-          const before = onRequest
-          onRequest = () => {
-            before()
-            resolve()
-          }
-        })
-      }
-    },
+    received: (count) => bell.until(() => requests.length >= count),
+    settled: () => bell.until(() => requests.every(({ state }) => state !== 'open')),
     close,
     [Symbol.asyncDispose]: close,
   }

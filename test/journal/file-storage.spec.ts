@@ -323,6 +323,23 @@ describe('group commit', () => {
 })
 
 describe('a whole file', () => {
+  it('takes away what a dead process left half-written in its folder, and nothing that this one writes', async () => {
+    const folder = temporaryFolder()
+    const held = heldSyncs()
+    const { fs } = calls(() => ({ fdatasync: held.fdatasync }))
+    const first = createFileStorage({ durability: 'fsync', fs })
+    const writing = first.writeWhole(path.join(folder, 'first'), 'whole')
+    const [temporary] = nodeFs.readdirSync(folder)
+    nodeFs.writeFileSync(path.join(folder, 'second.8a6e0804-2bd0-4672-b79d-d97027f9071a-1.tmp'), 'ha')
+    nodeFs.writeFileSync(path.join(folder, 'notes.tmp'), 'mine')
+    await createFileStorage({ durability: 'write' }).writeWhole(path.join(folder, 'third'), 'whole')
+    expect(nodeFs.readdirSync(folder).toSorted()).toEqual([temporary, 'notes.tmp', 'third'])
+    for (const { done } of held.waiting) done(null)
+    await writing
+    await first.close()
+    expect(nodeFs.readdirSync(folder).toSorted()).toEqual(['first', 'notes.tmp', 'third'])
+  })
+
   it.each(['write', 'fsync'] as const)(
     'that cannot be written leaves the old one and no other (%s)',
     async (durability) => {

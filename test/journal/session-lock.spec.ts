@@ -182,6 +182,27 @@ describe('a session lock', () => {
     expect(readdirSync(path.dirname(lock))).toEqual(['lock'])
   })
 
+  it('takes away what dead takers left beside it, and nothing of the living or of others', () => {
+    const lock = lockIn(temporaryFolder())
+    const temporary = (n: number) => `${lock}.0000000${n}-0000-4000-8000-000000000000.tmp`
+    leaveLock(temporary(1), { pid: 999_999_999 })
+    // The pid is in use, by a process that was started at another time.
+    leaveLock(temporary(2), { startTime: '1' })
+    leaveLock(`${lock}.some-dead-owner`, { pid: 999_999_999 })
+    leaveLock(temporary(3), { startTime: thisProcess().startTime })
+    leaveLock(temporary(4), { host: 'elsewhere' })
+    const before = (Date.now() - UNREADABLE_GRACE_MS - 1_000) / 1_000
+    for (const unreadable of [temporary(5), temporary(6), `${lock}.notes`, `${lock}file`])
+      writeFileSync(unreadable, '')
+    for (const old of [temporary(5), `${lock}.notes`, `${lock}file`]) utimesSync(old, before, before)
+    acquireSessionLock(lock, ENGINE).release()
+    expect(readdirSync(path.dirname(lock)).toSorted()).toEqual(
+      [temporary(3), temporary(4), temporary(6), `${lock}.notes`, `${lock}file`].map((file) =>
+        path.basename(file),
+      ),
+    )
+  })
+
   it('that cannot be written is a storage error', () => {
     const folder = temporaryFolder()
     writeFileSync(path.join(folder, 'session'), 'a file')

@@ -130,7 +130,7 @@ export function createSimulatedWorktrees(world: World, bodies: () => readonly Bo
         throw error
       }
     },
-    release: () => Promise.resolve(),
+    keep: () => Promise.resolve(),
     sweep: () => Promise.resolve({ removed: [], kept: [], problems: [] }),
     list: () => Promise.resolve([]),
     diff: () => Promise.resolve(''),

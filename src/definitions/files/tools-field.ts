@@ -6,7 +6,7 @@
  */
 import { didYouMean } from '../closest-name.ts'
 import { readRule } from '../permissions/rule.ts'
-import { canonicalToolName, isToolAmong, KNOWN_TOOL_NAMES } from '../tool-names.ts'
+import { canonicalToolName, isKnownTool, isToolAmong, KNOWN_TOOL_NAMES } from '../tool-names.ts'
 import { type FileNotes, quoted } from './file-notes.ts'
 import { foreignToolName } from './foreign-tools.ts'
 import type { RawField } from './frontmatter.ts'
@@ -91,7 +91,7 @@ function listText(value: unknown): string | undefined {
  */
 function rescued(unclosed: string, kind: ToolListKind): readonly string[] {
   if (kind === 'tools') return [unclosed]
-  return unclosed.split(/[\s,()]+/).filter((name) => isToolAmong(name, KNOWN_TOOL_NAMES) || isMcpName(name))
+  return unclosed.split(/[\s,()]+/).filter((name) => isKnownTool(name) || isMcpName(name))
 }
 
 function readEntry(
@@ -116,7 +116,7 @@ function readEntry(
   const toolName = foreign ?? canonicalToolName(written)
   if (foreign !== undefined)
     notes.warn('tool-renamed', `The tool ${quoted(written)} in \`${kind}\` is called ${foreign} here.`, place)
-  const isKnown = isToolAmong(toolName, KNOWN_TOOL_NAMES) || isToolAmong(toolName, hostToolNames)
+  const isKnown = isKnownTool(toolName) || isToolAmong(toolName, hostToolNames)
   if (!isMcpName(toolName) && !isKnown) {
     const known = [...KNOWN_TOOL_NAMES, ...hostToolNames]
     const effect = kind === 'tools' ? 'left out' : 'kept, and forbids nothing that is known'

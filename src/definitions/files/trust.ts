@@ -12,7 +12,7 @@
  */
 import type { AgentDefinition, DefinitionSource } from '../agent-definition.ts'
 import { readRule } from '../permissions/rule.ts'
-import { isToolAmong, KNOWN_TOOL_NAMES } from '../tool-names.ts'
+import { isKnownTool } from '../tool-names.ts'
 
 /** Parts of a definition that a policy can reserve for plugins. */
 export type TrustSurface = 'hooks' | 'mcp' | 'tools'
@@ -64,5 +64,5 @@ export function applyTrust(definition: AgentDefinition, trust: DefinitionTrust):
 /** Is it a tool of this product, or all tools? */
 function isOwnTool(entry: string): boolean {
   const rule = readRule(entry)
-  return rule.toolName === '*' || isToolAmong(rule.toolName ?? '', KNOWN_TOOL_NAMES)
+  return rule.toolName === '*' || isKnownTool(rule.toolName ?? '')
 }

@@ -36,9 +36,9 @@ export interface WorktreeDecision {
 export function decideWorktree(facts: WorktreeFacts): WorktreeDecision {
   const { changed, touched, ignored, commits, unreachable, doubts } = facts
   const reasons = [
-    changed.length > 0 ? `uncommitted changes: ${some(changed)}` : undefined,
-    touched.length > 0 ? `changed since they were copied or linked there: ${some(touched)}` : undefined,
-    ignored.length > 0 ? `ignored files, which count here: ${some(ignored)}` : undefined,
+    changed.length > 0 ? `uncommitted changes: ${somePaths(changed)}` : undefined,
+    touched.length > 0 ? `changed since they were copied or linked there: ${somePaths(touched)}` : undefined,
+    ignored.length > 0 ? `ignored files, which count here: ${somePaths(ignored)}` : undefined,
     commits > 0 ? `${commits} ${commits === 1 ? 'commit' : 'commits'} since it was made` : undefined,
     unreachable === undefined
       ? undefined
@@ -54,7 +54,8 @@ export function decideWorktree(facts: WorktreeFacts): WorktreeDecision {
 
 const SHOWN = 10
 
-function some(paths: readonly string[]): string {
+/** The first of them, and how many more there are. */
+export function somePaths(paths: readonly string[]): string {
   const shown = paths.slice(0, SHOWN).join(', ')
   return paths.length > SHOWN ? `${shown} and ${paths.length - SHOWN} more` : shown
 }

@@ -4,8 +4,8 @@
 export function innerPathProblem(path: string): string | undefined {
   const parts = partsOf(path)
   if (path.startsWith('/') || parts.includes('..')) return 'it must be a relative path inside the repository'
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: git would read a line break as the end of the path
-  if (/[\u0000-\u001f\u007f]/u.test(path)) return 'it must not have control characters'
+  // Git would read a line break as the end of the path.
+  if (/\p{Cc}/u.test(path)) return 'it must not have control characters'
   if (parts.length === 0) return 'it must name a folder inside the repository, not the repository itself'
   // Some file systems do not tell large letters from small ones.
   if (parts.some((part) => part.toLowerCase() === '.git')) return 'it must not be in the .git folder'

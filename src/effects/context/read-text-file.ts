@@ -8,6 +8,7 @@
 import { constants } from 'node:fs'
 import { type FileHandle, open, readlink, realpath } from 'node:fs/promises'
 import { byteLength, normaliseText, startOfText } from '../../definitions/context/text.ts'
+import { messageOf } from '../../definitions/message-of.ts'
 import { placePath } from '../tools/confinement.ts'
 
 /** What is at a path. */
@@ -77,5 +78,3 @@ function pathOf(handle: FileHandle, real: string): Promise<string> {
 }
 
 const failed = (reason: string): TextReading => ({ kind: 'failed', reason })
-
-const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))

@@ -17,6 +17,7 @@ import type { HookInput } from '../../definitions/hooks/hook-input.ts'
 import { type HookOutcome, shortText } from '../../definitions/hooks/hook-outcome.ts'
 import { readHookOutcome } from '../../definitions/hooks/read-outcome.ts'
 import { hookLabel, type ScopedHook } from '../../definitions/hooks/scoped-hook.ts'
+import { messageOf } from '../../definitions/message-of.ts'
 import { type Clock, systemClock } from '../clock.ts'
 import { mapBounded } from '../map-bounded.ts'
 import { commandEnvironment } from './command-environment.ts'
@@ -182,7 +183,7 @@ async function runCommand(
   } catch (error) {
     // An observer's error is no fault of the hook.
     observed.rethrow()
-    const message = error instanceof Error ? error.message : String(error)
+    const message = messageOf(error)
     return { kind: 'failed', fault: { code: 'hook-not-started', message: shortText(message, 1_000) } }
   }
 }

@@ -2,6 +2,7 @@
 import type { HookInput } from '../../definitions/hooks/hook-input.ts'
 import { type HookFaultCode, type HookOutcome, shortText } from '../../definitions/hooks/hook-outcome.ts'
 import { readHookOutput } from '../../definitions/hooks/read-output.ts'
+import { messageOf } from '../../definitions/message-of.ts'
 import type { Clock } from '../clock.ts'
 import type { AnyHostHook, HookReply } from './hook.ts'
 
@@ -33,7 +34,7 @@ export async function runFunction(hook: AnyHostHook, run: FunctionRun): Promise<
         ? { kind: 'answered', answer: {}, problems: [] }
         : { kind: 'answered', ...readHookOutput(ending.reply, hook.event) }
     case 'threw':
-      return failed('hook-threw', messageOf(ending.error))
+      return failed('hook-threw', shownMessageOf(ending.error))
     case 'timeout':
       return failed('hook-timed-out', 'it took longer than its `timeout`; it was told to stop.')
     case 'aborted':
@@ -72,9 +73,9 @@ function failed(code: HookFaultCode, message: string): HookOutcome {
 }
 
 /** Of anything that was thrown, which may have no text. */
-function messageOf(error: unknown): string {
+function shownMessageOf(error: unknown): string {
   try {
-    return shortText(error instanceof Error ? error.message : String(error), 1_000)
+    return shortText(messageOf(error), 1_000)
   } catch {
     return 'it threw something that cannot be shown'
   }

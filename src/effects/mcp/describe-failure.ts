@@ -1,6 +1,7 @@
 /** Why something went wrong with a server, in words. */
 import { ErrorCode, McpError } from '@modelcontextprotocol/sdk/types.js'
 import * as z from 'zod'
+import { messageOf } from '../../definitions/message-of.ts'
 import { quoted } from './text.ts'
 
 const SHOWN_CHARS = 300
@@ -23,7 +24,7 @@ export function describeFailure(error: unknown): string {
     const code = 'code' in error.cause ? String(error.cause.code) : error.cause.message
     return `it could not be reached (${quoted(code, 80)})`
   }
-  return quoted(error instanceof Error ? error.message : String(error), SHOWN_CHARS)
+  return quoted(messageOf(error), SHOWN_CHARS)
 }
 
 /** HTTP: the server does not know who we are, or does not let us. */

@@ -8,6 +8,7 @@ import { Ajv, type ErrorObject, type Options, type ValidateFunction } from 'ajv'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import addFormats from 'ajv-formats'
 import * as z from 'zod'
+import { messageOf } from '../../definitions/message-of.ts'
 import { wellFormed } from './text.ts'
 
 /** A JSON Schema, or any JSON object. */
@@ -60,7 +61,7 @@ export function checkBySchema(
     try {
       return compileSchema(schema)
     } catch (error) {
-      onUnusable(error instanceof Error ? error.message : String(error))
+      onUnusable(messageOf(error))
       return 'unusable'
     }
   }
@@ -68,7 +69,7 @@ export function checkBySchema(
     compiled ??= compile()
     if (compiled === 'unusable' || compiled(input)) return
     for (const error of compiled.errors?.slice(0, MAX_ISSUES) ?? []) {
-      context.addIssue({ code: 'custom', path: pathOf(error), message: messageOf(error) })
+      context.addIssue({ code: 'custom', path: pathOf(error), message: problemOf(error) })
     }
   })
 }
@@ -111,7 +112,7 @@ function pathOf({ instancePath, keyword, params }: ErrorObject): string[] {
   return typeof missing === 'string' ? [...path, missing] : path
 }
 
-function messageOf({ keyword, message, params }: ErrorObject): string {
+function problemOf({ keyword, message, params }: ErrorObject): string {
   if (keyword === 'required') return 'is missing'
   if (keyword === 'additionalProperties')
     return `has no field ${JSON.stringify(params['additionalProperty'])}`

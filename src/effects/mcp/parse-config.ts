@@ -2,6 +2,7 @@
 import type * as z from 'zod'
 import type { FileDiagnostic } from '../../definitions/files/agent-file.ts'
 import { McpServerConfig, mcpServerKeys } from '../../definitions/mcp-server-config.ts'
+import { messageOf } from '../../definitions/message-of.ts'
 import type { McpDiagnosticCode } from './diagnostic.ts'
 import { type Environment, expandMcpServerConfig } from './expand-variables.ts'
 import { normalServerName } from './names.ts'
@@ -70,7 +71,7 @@ function readEntries(text: string): Entries {
   try {
     value = JSON.parse(json)
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error)
+    const reason = messageOf(error)
     const place = placeIn(json, reason)
     return {
       kind: 'broken',

@@ -1,5 +1,6 @@
 /** A model that says what a script tells it to: for tests, demos and benchmarks. */
 import { Observable, type Subscriber } from 'rxjs'
+import { messageOf } from '../../definitions/message-of.ts'
 import type { Model, ModelDelta, ModelRequest } from './model.ts'
 import { ModelError } from './model.ts'
 import { allowForced, buildReply, emitReply, type ScriptedReply } from './scripted-reply.ts'
@@ -84,7 +85,7 @@ function fail(subscriber: Subscriber<ModelDelta>, error: unknown): void {
 /** A {@link ModelError} as it is, anything else as a `script` error. */
 export function scriptError(error: unknown): ModelError {
   if (ModelError.is(error)) return error
-  const message = error instanceof Error ? error.message : String(error)
+  const message = messageOf(error)
   return new ModelError('script', message, { retryable: false, cause: error })
 }
 

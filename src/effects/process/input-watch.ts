@@ -3,6 +3,7 @@
  * in looks like a question. A guess, so it only ever leads to a word to the agent, never to an end.
  */
 import type { CancelTimer, Clock } from '../clock.ts'
+import { withoutSequences } from '../terminal-text.ts'
 
 /** Milliseconds from one look to the next. */
 export const LOOK_EVERY_MS = 5_000
@@ -46,12 +47,8 @@ export function watchForInput(clock: Clock, onPrompt: (line: string) => void): I
 
 /** The words of a line as a terminal shows them. */
 const plainText = (line: string): string =>
-  line
-    .trimEnd()
-    // What was drawn over is not seen any more.
-    .replace(/^.*\r/s, '')
-    // biome-ignore lint/suspicious/noControlCharactersInRegex: control sequences are what is taken out.
-    .replace(/\u001b(?:\[[0-?]*[ -/]*[@-~]|\][^\u0007]*\u0007?|.)/g, '')
+  // What was drawn over is not seen any more.
+  withoutSequences(line.trimEnd().replace(/^.*\r/s, ''))
     .replace(/\p{Cc}/gu, '')
     .trim()
 

@@ -1,6 +1,8 @@
 /** What the kernel says of processes. On Linux read from `/proc`; elsewhere only start times, through `ps`. */
 import { execFileSync } from 'node:child_process'
-import { readdirSync, readFileSync } from 'node:fs'
+import { readdirSync, readlinkSync, realpathSync } from 'node:fs'
+import { sep } from 'node:path'
+import { attempt, textAt } from '../attempt.ts'
 
 export interface ProcessEntry {
   readonly pid: number
@@ -14,7 +16,7 @@ export interface ProcessEntry {
 
 /** One process, or undefined when it is gone (or this is not Linux). */
 export function readProcess(pid: number): ProcessEntry | undefined {
-  const stat = readText(`/proc/${pid}/stat`)
+  const stat = textAt(`/proc/${pid}/stat`)
   return stat === undefined ? undefined : parseStat(stat)
 }
 
@@ -39,15 +41,28 @@ export function parseStat(stat: string): ProcessEntry | undefined {
 /** All processes that can be seen; undefined where there is no `/proc` of Linux. */
 export function readProcessTable(): readonly ProcessEntry[] | undefined {
   if (process.platform !== 'linux') return undefined
-  return readdirSync('/proc')
-    .filter((name) => /^\d+$/.test(name))
-    .flatMap((name) => readProcess(Number(name)) ?? [])
+  return processIds().flatMap((pid) => readProcess(pid) ?? [])
 }
+
+/** Whether any process has its working directory in a folder. Known on Linux only; elsewhere nobody seems to. */
+export function isWorkedIn(folder: string): boolean {
+  const real = attempt(() => realpathSync(folder))
+  if (real === undefined || process.platform !== 'linux') return false
+  return processIds().some((pid) => {
+    const cwd = attempt(() => readlinkSync(`/proc/${pid}/cwd`))
+    return cwd !== undefined && (cwd === real || cwd.startsWith(real + sep))
+  })
+}
+
+const processIds = (): readonly number[] =>
+  readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .map(Number)
 
 /** A value of the environment that a process was started with. Linux only, own processes only. */
 export function startedWith(pid: number, variable: string): string | undefined {
   const prefix = `${variable}=`
-  return readText(`/proc/${pid}/environ`)
+  return textAt(`/proc/${pid}/environ`)
     ?.split('\0')
     .find((entry) => entry.startsWith(prefix))
     ?.slice(prefix.length)
@@ -63,26 +78,10 @@ export function startTimeOf(pid: number): string | undefined {
 
 /** The start time as `ps` gives it, in a fixed language and time zone. */
 export function startTimeFromPs(pid: number): string | undefined {
-  try {
-    const options = {
-      env: { ...process.env, LC_ALL: 'C', TZ: 'UTC' },
-      stdio: ['ignore', 'pipe', 'ignore'] as ['ignore', 'pipe', 'ignore'],
-    }
-    return (
-      execFileSync('ps', ['-o', 'lstart=', '-p', String(pid)], options)
-        .toString()
-        .trim() || undefined
-    )
-  } catch {
-    return undefined
+  const options = {
+    env: { ...process.env, LC_ALL: 'C', TZ: 'UTC' },
+    stdio: ['ignore', 'pipe', 'ignore'] as ['ignore', 'pipe', 'ignore'],
   }
-}
-
-function readText(path: string): string | undefined {
-  try {
-    return readFileSync(path, 'utf8')
-  } catch {
-    // It ended between being listed and being read, or it belongs to somebody else.
-    return undefined
-  }
+  const started = attempt(() => execFileSync('ps', ['-o', 'lstart=', '-p', String(pid)], options))
+  return started?.toString().trim() || undefined
 }

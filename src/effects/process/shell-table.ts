@@ -10,6 +10,8 @@
  * T4 Nothing here survives the process. What a crash leaves running is ended at the resume by its mark; ids are made
  *    of the call's, so that an old id never names a new shell.
  */
+
+import { messageOf } from '../../definitions/message-of.ts'
 import type { Clock } from '../clock.ts'
 import { inputNotice, watchForInput } from './input-watch.ts'
 import type { ProcessOutcome, ProcessRunner } from './process-runner.ts'
@@ -116,7 +118,7 @@ export function createShellTable(options: ShellTableOptions): ShellTable {
       })
       shell.end = endOf(outcome)
     } catch (error) {
-      shell.end = { status: 'failed', message: error instanceof Error ? error.message : String(error) }
+      shell.end = { status: 'failed', message: messageOf(error) }
     } finally {
       watch.stop()
       shell.unread.end()

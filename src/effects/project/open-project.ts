@@ -28,7 +28,7 @@ import { realFolder } from '../context/repository-root.ts'
 import type { Environment } from '../mcp/expand-variables.ts'
 import { environmentOf } from '../settings/environment.ts'
 import { permissionRulesOf } from '../settings/permission-rules.ts'
-import { readSettings } from '../settings/read-settings.ts'
+import { isOfProject, readSettings } from '../settings/read-settings.ts'
 import { worktreeSettingsOf } from '../settings/worktree-settings.ts'
 import { againAfter } from './again-after.ts'
 import { diagnosticOf } from './diagnostic.ts'
@@ -37,7 +37,7 @@ import { type Plugin, type PluginFolder, readPlugin } from './plugin.ts'
 import type { Project } from './project.ts'
 import { agentPlaces, findPlaces, type ProjectPlaces } from './project-places.ts'
 import { type AgentSources, createAgentFileReader } from './read-agent-files.ts'
-import { isOfProject, type SurroundingSettings, surroundingSettings } from './settings.ts'
+import { type SurroundingSettings, surroundingSettings } from './settings.ts'
 import { withoutDistrusted } from './trust.ts'
 import { createMemory, createUserContext } from './user-context.ts'
 import { watchTargets } from './watch-targets.ts'
@@ -272,7 +272,7 @@ function hooksOf(
   const diagnostics: FileDiagnostic[] = []
   const hooks = files.flatMap(({ scope, path, hooks }) => {
     if (hooks.length === 0) return []
-    if (isOfProject({ scope }) && !isTrusted) {
+    if (isOfProject(scope) && !isTrusted) {
       const message =
         'The hooks of this file do not run, because the project is not trusted. Look at their commands; then trust the project (--trust-project).'
       diagnostics.push(diagnosticOf('warning', path, 'project-not-trusted', message))

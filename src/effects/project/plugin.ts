@@ -10,6 +10,7 @@ import { basename, join, resolve } from 'node:path'
 import picomatch from 'picomatch'
 import { printable } from '../../definitions/context/text.ts'
 import type { FileDiagnostic } from '../../definitions/files/agent-file.ts'
+import { messageOf } from '../../definitions/message-of.ts'
 import { realFolder } from '../context/repository-root.ts'
 import { isInside } from '../tools/confinement.ts'
 import { type Tell, teller } from './diagnostic.ts'
@@ -76,7 +77,7 @@ async function folderProblem(dir: string): Promise<string | undefined> {
     await readdir(dir)
     return undefined
   } catch (error) {
-    return error instanceof Error ? error.message : String(error)
+    return messageOf(error)
   }
 }
 

@@ -11,6 +11,7 @@
  * have their turn in between.
  */
 import * as fs from 'node:fs'
+import { messageOf } from '../../definitions/message-of.ts'
 
 /** A file's bytes, or why there are none. */
 export type BytesReading =
@@ -39,7 +40,7 @@ export function readBytes(real: string, maxBytes: number, memory: Uint8Array): B
       fs.closeSync(descriptor)
     }
   } catch (error) {
-    return { kind: 'failed', reason: error instanceof Error ? error.message : String(error) }
+    return { kind: 'failed', reason: messageOf(error) }
   }
 }
 

@@ -1,5 +1,6 @@
 /** Text files of settings: where they may lie, and how large they may be. */
 import { printable } from '../../definitions/context/text.ts'
+import { messageOf } from '../../definitions/message-of.ts'
 import { locate, readTextFile } from '../context/read-text-file.ts'
 import { isInside } from '../tools/confinement.ts'
 
@@ -38,7 +39,7 @@ export function parseJsonObject(text: string): JsonObject {
   try {
     value = JSON.parse(text.replace(/^\ufeff/, ''))
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error)
+    const reason = messageOf(error)
     const line = lineOf(text, reason)
     return {
       kind: 'broken',

@@ -12,7 +12,7 @@ import type { FileDiagnostic } from '../../definitions/files/agent-file.ts'
 import { readHooks } from '../../definitions/files/read-hooks.ts'
 import type { TrustSurface } from '../../definitions/files/trust.ts'
 import type { HookDeclaration } from '../../definitions/hook-declaration.ts'
-import type { SettingsLayer, SettingsSource } from '../settings/read-settings.ts'
+import { isOfProject, type SettingsLayer, type SettingsSource } from '../settings/read-settings.ts'
 import { type Tell, teller } from './diagnostic.ts'
 
 /** What a file says of surroundings. */
@@ -42,16 +42,12 @@ export function surroundingSettings(layers: readonly SettingsLayer[]): {
   return { files, diagnostics }
 }
 
-/** Whether a file is one of a project's. */
-export const isOfProject = ({ scope }: Pick<SurroundingSettings, 'scope'>): boolean =>
-  scope === 'project' || scope === 'local'
-
 function settingsOf(
   { source: scope, file, settings, isBroken }: SettingsLayer,
   tell: Tell,
 ): SurroundingSettings {
   const { raw, mcpServers, lineOf } = settings
-  const isProjects = isOfProject({ scope })
+  const isProjects = isOfProject(scope)
   const field = <T>(key: string, schema: z.ZodType<T>, otherwise: T): T => {
     if (raw[key] === undefined) return otherwise
     const read = schema.safeParse(raw[key])
@@ -87,7 +83,7 @@ function reserved(
   settings: SettingsLayer['settings'],
   tell: Tell,
 ): readonly TrustSurface[] {
-  if (isOfProject({ scope })) return []
+  if (isOfProject(scope)) return []
   // A policy that cannot be read may have reserved anything.
   if (isBroken) return scope === 'policy' ? SURFACES : []
   return surfacesIn(settings, tell)

@@ -14,6 +14,7 @@ import { readdir } from 'node:fs/promises'
 import { join, relative, sep } from 'node:path'
 import { byCodeUnits, printable } from '../../definitions/context/text.ts'
 import type { AgentFile, FileOrigin } from '../../definitions/files/agent-file.ts'
+import { messageOf } from '../../definitions/message-of.ts'
 import { type Located, locate } from '../context/read-text-file.ts'
 import { mapBounded } from '../map-bounded.ts'
 import { isInside } from '../tools/confinement.ts'
@@ -168,7 +169,7 @@ async function entriesOf({ real }: Folder): Promise<readonly Dirent[] | string> 
     const entries = await readdir(real, { withFileTypes: true })
     return entries.sort((left, right) => byCodeUnits(left.name, right.name))
   } catch (error) {
-    return error instanceof Error ? error.message : String(error)
+    return messageOf(error)
   }
 }
 

@@ -12,6 +12,7 @@ import { type Stats, statSync } from 'node:fs'
 import { relative, sep } from 'node:path'
 import { watch } from 'chokidar'
 import { printable } from '../../definitions/context/text.ts'
+import { messageOf } from '../../definitions/message-of.ts'
 import type { CancelTimer, Clock } from '../clock.ts'
 import { isInside } from '../tools/confinement.ts'
 import { AGENT_PLACE_LIMITS } from './walk-agent-files.ts'
@@ -69,9 +70,7 @@ export function watchPlaces({ targets, clock, onChange, onIncomplete }: WatchOpt
   })
   watcher.on('all', later)
   watcher.on('ready', later)
-  watcher.on('error', (error) =>
-    incomplete(printable(error instanceof Error ? error.message : String(error))),
-  )
+  watcher.on('error', (error) => incomplete(printable(messageOf(error))))
   return {
     async close() {
       cancel()

@@ -5,6 +5,8 @@
  *   A2  Only the caller's own signal ends it otherwise: then it rejects with the signal's reason, at once.
  *   A3  It costs one request of source `classifier`, tried again as any other within its time.
  */
+
+import { messageOf } from '../../definitions/message-of.ts'
 import type { Question } from '../../definitions/review/question.ts'
 import type { Verdict } from '../../definitions/review/verdict.ts'
 import { readVerdict, unavailable, VERDICT_TOOL } from '../../definitions/review/verdict.ts'
@@ -74,7 +76,7 @@ export async function askClassifier(
   } catch (error) {
     if (hasTimedOut) return judged(unavailable('timeout', `no verdict within ${timeoutMs} ms`))
     if (signal.aborted) throw signal.reason
-    return judged(unavailable('error', error instanceof Error ? error.message : String(error)))
+    return judged(unavailable('error', messageOf(error)))
   } finally {
     cancelTimer()
     signal.removeEventListener('abort', onAbort)

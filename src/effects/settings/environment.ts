@@ -1,5 +1,5 @@
 /** The variables that settings give to commands. */
-import type { SettingsLayer } from './read-settings.ts'
+import { isOfProject, type SettingsLayer } from './read-settings.ts'
 
 /**
  * The variables of all files, those of stronger ones winning. A project that nobody trusts sets none: a variable
@@ -9,6 +9,6 @@ export function environmentOf(
   layers: readonly SettingsLayer[],
   { isTrusted }: { readonly isTrusted: boolean },
 ): Readonly<Record<string, string>> {
-  const heard = layers.filter(({ source }) => isTrusted || (source !== 'project' && source !== 'local'))
+  const heard = layers.filter(({ source }) => isTrusted || !isOfProject(source))
   return Object.assign({}, ...heard.toReversed().map(({ settings }) => settings.env))
 }

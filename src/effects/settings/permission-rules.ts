@@ -14,7 +14,7 @@ import type { PermissionMode } from '../../definitions/permission-mode.ts'
 import { isNarrower } from '../../definitions/permissions/modes.ts'
 import { type PermissionRule, parseRules, type RuleKind } from '../../definitions/permissions/rule.ts'
 import type { SettingsDiagnostic } from './diagnostic.ts'
-import type { SettingsLayer } from './read-settings.ts'
+import { isOfProject, type SettingsLayer } from './read-settings.ts'
 
 /** Rules and mode of a session, as far as settings give them. */
 export interface SettingsPermissions {
@@ -37,7 +37,7 @@ export function permissionRulesOf(
 ): SettingsPermissions {
   const { isTrusted, home = homedir() } = options
   const diagnostics: SettingsDiagnostic[] = []
-  const isFree = (layer: SettingsLayer): boolean => isTrusted || !isOfProject(layer)
+  const isFree = (layer: SettingsLayer): boolean => isTrusted || !isOfProject(layer.source)
   const free = layers.filter(isFree)
   const rules = (from: readonly SettingsLayer[], kind: RuleKind): readonly PermissionRule[] =>
     from.flatMap((layer) => rulesOf(layer, kind, diagnostics))
@@ -58,10 +58,6 @@ export function permissionRulesOf(
   }
   for (const layer of layers) if (!isFree(layer)) tellDistrusted(layer, diagnostics)
   return { ...permissions, diagnostics }
-}
-
-function isOfProject({ source }: SettingsLayer): boolean {
-  return source === 'project' || source === 'local'
 }
 
 function rulesOf(

@@ -15,6 +15,9 @@ import { NO_SETTINGS, type Settings, settingsIn, type TellSettings } from './set
 /** Whose settings they are. `local`: the person's own for one project, in the project's folder. */
 export type SettingsSource = 'policy' | 'flags' | 'local' | 'project' | 'user'
 
+/** Whether a file lies in the project, where whoever wrote the project may have written it. */
+export const isOfProject = (source: SettingsSource): boolean => source === 'project' || source === 'local'
+
 /** One file's settings. */
 export interface SettingsLayer {
   readonly source: SettingsSource

@@ -7,7 +7,7 @@
  */
 import type { WorktreeOptions } from '../../definitions/worktrees/options.ts'
 import type { SettingsDiagnostic } from './diagnostic.ts'
-import type { SettingsLayer } from './read-settings.ts'
+import { isOfProject, type SettingsLayer } from './read-settings.ts'
 
 /** Puts the layers together, the strongest first as `readSettings` gives them. Pure. */
 export function worktreeSettingsOf(
@@ -17,7 +17,7 @@ export function worktreeSettingsOf(
   const diagnostics: SettingsDiagnostic[] = []
   const heard = layers.map((layer): WorktreeOptions => {
     const { worktree = {} } = layer.settings
-    if (isTrusted || (layer.source !== 'project' && layer.source !== 'local')) return worktree
+    if (isTrusted || !isOfProject(layer.source)) return worktree
     const { symlinkDirectories, keepIgnored, uncommitted, ...harmless } = worktree
     const lost = [
       ...(symlinkDirectories === undefined ? [] : ['`symlinkDirectories`']),

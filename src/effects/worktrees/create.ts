@@ -3,16 +3,16 @@
  * long in a large one, after it. A tree that was never handed out is taken down again when a step fails.
  */
 import { appendFileSync, existsSync, mkdirSync, readFileSync, realpathSync } from 'node:fs'
-import { dirname, join, sep } from 'node:path'
+import { dirname, join } from 'node:path'
 import type { WorktreeOptions } from '../../definitions/worktrees/options.ts'
 import { findRepositoryRoot } from '../context/repository-root.ts'
 import { furnish } from './furnish.ts'
-import { type Git, openGit, programsOff, type Setting } from './git.ts'
+import { commitAt, type Git, hasBranch, openGit, programsOff, type Setting } from './git.ts'
 import { isThere } from './is-there.ts'
 import { changesOf, WORKTREES_FOLDER } from './plan.ts'
-import { openRecords, type WorktreeRecord } from './records.ts'
+import { openRecords, recordOf, type WorktreeRecord } from './records.ts'
 import { dismantle } from './remove.ts'
-import { gitDirNamedBy } from './repository.ts'
+import { gitDirOfTree } from './repository.ts'
 import { underLock } from './repository-lock.ts'
 import { WorktreeError } from './worktree-error.ts'
 import type { MadeWorktree, WorktreeOwners, WorktreePlan, WorktreeUse } from './worktrees.ts'
@@ -32,11 +32,11 @@ export async function createWorktree(making: Making): Promise<MadeWorktree> {
   if (found !== undefined && isHandedOut(found, making)) return takeOver(making, found)
   return make(making, async (git) => {
     // Both were free when this was planned, and belong to somebody else by now.
-    const branch = await git.ask(['show-ref', '--verify', '--quiet', `refs/heads/${plan.branch}`])
-    if (branch.exitCode === 0 || isThere(plan.path))
+    const isBranch = await hasBranch(git, plan.branch)
+    if (isBranch || isThere(plan.path))
       throw new WorktreeError(
         'worktree-taken',
-        `${branch.exitCode === 0 ? `The branch ${plan.branch}` : plan.path} is there by now, and is somebody else's. Plan again.`,
+        `${isBranch ? `The branch ${plan.branch}` : plan.path} is there by now, and is somebody else's. Plan again.`,
       )
     return ['--no-track', '-b', plan.branch, plan.path, plan.base]
   })
@@ -59,11 +59,10 @@ export async function reopenWorktree(making: Making): Promise<MadeWorktree & { r
         'worktree-taken',
         `${plan.path} is there, but is no worktree of ${plan.repository} any more (its .git is gone or leads elsewhere). Nothing in it was touched: move it away and resume, and the worktree is made again from commit ${plan.base}.`,
       )
-    const branch = await git.ask(['show-ref', '--verify', '--quiet', `refs/heads/${plan.branch}`])
     // The branch may have what the folder had not: commits.
-    if (branch.exitCode === 0) return ['--force', plan.path, plan.branch]
-    const base = await git.ask(['rev-parse', '--verify', '--quiet', `${plan.base}^{commit}`])
-    if (base.exitCode === 0) return ['--no-track', '--force', '-b', plan.branch, plan.path, plan.base]
+    if (await hasBranch(git, plan.branch)) return ['--force', plan.path, plan.branch]
+    if ((await commitAt(git, plan.base)) !== undefined)
+      return ['--no-track', '--force', '-b', plan.branch, plan.path, plan.base]
     throw new WorktreeError(
       'worktree-base-gone',
       `The worktree ${plan.path} is gone, and commit ${plan.base}, which it was made from, is not in the repository any more. Fetch it and resume; the agent is not let loose in another place.`,
@@ -82,11 +81,6 @@ async function make(
   const records = openRecords(plan.repository)
   const git = openGit(plan.repository, { mark: `${plan.agentId}/worktree`, signal })
   const config = await programsOff(git)
-  if (config === undefined)
-    throw new WorktreeError(
-      'worktree-git-failed',
-      `The repository ${plan.repository} names more filters than can be turned off, so nothing is checked out of it.`,
-    )
   let record = newRecord(making)
   let isOurs = false
   try {
@@ -107,8 +101,8 @@ async function make(
         await git.run(['worktree', 'add', '--quiet', '--no-checkout', ...wanted], {
           config: [...config, logs],
         })
-        const gitDir = gitDirNamedBy(join(plan.path, '.git'), plan.path)
-        record = { ...record, ...(gitDir !== undefined && { gitDir: realpathSync(gitDir) }) }
+        const gitDir = gitDirOfTree(plan)
+        record = { ...record, ...(gitDir !== undefined && { gitDir }) }
         records.write(record)
         if ((options.sparsePaths ?? []).length > 0) await chooseFolders(making)
       },
@@ -135,32 +129,18 @@ async function undo({ plan, owners }: Making, record: WorktreeRecord): Promise<v
   await dismantle({ ...record, tip: plan.base }, { plan, owners })
 }
 
-function newRecord({ plan, owners }: Making): WorktreeRecord {
-  const { name, path, branch, base } = plan
-  return {
-    version: 1,
-    name,
-    path,
-    branch,
-    base,
-    agentId: plan.agentId,
-    createdAt: new Date().toISOString(),
-    owner: { ...owners.self() },
-    state: 'creating',
-    links: [],
-    copies: [],
-  }
-}
+const newRecord = ({ plan, owners }: Making): WorktreeRecord => ({
+  ...recordOf(plan),
+  createdAt: new Date().toISOString(),
+  owner: { ...owners.self() },
+  state: 'creating',
+})
 
 const isHandedOut = (record: WorktreeRecord, { plan }: Making): boolean =>
   record.agentId === plan.agentId && record.state === 'ready' && record.base === plan.base && isTreeOf(plan)
 
 /** Whether the folder is a tree of the repository that it was made from. */
-export function isTreeOf({ path, repository }: Pick<WorktreePlan, 'path' | 'repository'>): boolean {
-  const gitDir = gitDirNamedBy(join(path, '.git'), path)
-  if (gitDir === undefined || !existsSync(gitDir)) return false
-  return realpathSync(gitDir).startsWith(join(repository, 'worktrees') + sep)
-}
+const isTreeOf = (plan: WorktreePlan): boolean => gitDirOfTree(plan) !== undefined
 
 /** From now on it is this process that works in it. */
 async function takeOver(making: Making, found: WorktreeRecord | undefined): Promise<MadeWorktree> {
@@ -170,11 +150,8 @@ async function takeOver(making: Making, found: WorktreeRecord | undefined): Prom
     owners,
     records.lockPath,
     async () => {
-      const gitDir = gitDirNamedBy(join(plan.path, '.git'), plan.path)
-      const record = found ?? {
-        ...newRecord(making),
-        ...(gitDir !== undefined && { gitDir: realpathSync(gitDir) }),
-      }
+      const gitDir = gitDirOfTree(plan)
+      const record = found ?? { ...newRecord(making), ...(gitDir !== undefined && { gitDir }) }
       records.write({ ...record, owner: { ...owners.self() }, state: 'ready' })
     },
     use.signal,

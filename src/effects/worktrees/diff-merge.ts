@@ -1,36 +1,32 @@
 /** What a person does with a worktree that was kept: look at what is in it, and take it over. */
-import { randomUUID } from 'node:crypto'
-import { copyFileSync, existsSync, rmSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { openGit, programsOff } from './git.ts'
+import { somePaths } from '../../definitions/worktrees/decide.ts'
+import { commitAt, entriesOf, openGit, programsOff } from './git.ts'
 import { changesOf } from './plan.ts'
 import type { WorktreeRecord } from './records.ts'
+import { type ScratchPlace, withScratchIndex } from './scratch-index.ts'
 import { WorktreeError } from './worktree-error.ts'
 
 const MARK = { mark: 'worktrees/person' }
 
 /** Everything that was changed since it was made, as a patch: commits, uncommitted changes and new files. */
-export async function diffWorktree(record: WorktreeRecord, repository: string): Promise<string> {
+export async function diffWorktree(record: WorktreeRecord, place: ScratchPlace): Promise<string> {
   const { path, branch, base } = record
   const options = ['--no-ext-diff', '--no-textconv', '--no-color', '--submodule=short']
   if (!existsSync(path)) {
-    return openGit(repository, MARK).run(['diff', ...options, base, `refs/heads/${branch}`])
+    return openGit(place.repository, MARK).run(['diff', ...options, base, `refs/heads/${branch}`])
   }
   const git = openGit(path, MARK)
-  const config = (await programsOff(git)) ?? []
+  const config = await programsOff(git)
   // New files are in no index; a copy of it gets them, and the tree's own stays as it is.
-  const index = join(repository, 'troupe', `index-${randomUUID()}`)
-  const env = { GIT_INDEX_FILE: index }
   const own = record.gitDir === undefined ? undefined : join(record.gitDir, 'index')
-  try {
-    if (own !== undefined && existsSync(own)) copyFileSync(own, index)
+  return withScratchIndex(place, own, async (index) => {
+    const env = { GIT_INDEX_FILE: index }
     await git.run(['add', '--intent-to-add', '--all', '--', ':/'], { env, config })
     const ours = record.links.map(({ path: link }) => `:(exclude,top)${link}`)
     return await git.run(['diff', ...options, base, '--', ':/', ...ours], { env, config })
-  } finally {
-    rmSync(index, { force: true })
-    rmSync(`${index}.lock`, { force: true })
-  }
+  })
 }
 
 /** Merges a worktree's branch into what is checked out in `cwd`. A conflict is undone and told. */
@@ -39,23 +35,23 @@ export async function mergeWorktree(record: WorktreeRecord, cwd: string): Promis
   if (existsSync(path)) {
     const tree = openGit(path, MARK)
     const own = new Set(record.links.map((link) => link.path))
-    const changes = (await changesOf(tree)).filter((change) => !own.has(change))
+    const changes = (await changesOf(tree, await programsOff(tree))).filter((change) => !own.has(change))
     if (changes.length > 0)
       throw new WorktreeError(
         'worktree-not-merged',
-        `The worktree ${name} has uncommitted changes (${changes.slice(0, 10).join(', ')}${changes.length > 10 ? ' …' : ''}), and only commits can be merged. Commit them in ${path}, or take them over with "troupe worktrees diff ${name} | git apply".`,
+        `The worktree ${name} has uncommitted changes (${somePaths(changes)}), and only commits can be merged. Commit them in ${path}, or take them over with "troupe worktrees diff ${name} | git apply".`,
       )
   }
   const git = openGit(cwd, MARK)
-  const config = (await programsOff(git)) ?? []
+  const config = await programsOff(git)
   const args = ['merge', '--no-edit', '--no-verify-signatures', `refs/heads/${branch}`]
   const answer = await git.ask(args, { config })
   if (answer.exitCode === 0) return answer.stdout.trim()
-  const conflicts = (await git.ask(['diff', '--name-only', '-z', '--diff-filter=U'])).stdout
-    .split('\0')
-    .filter((each) => each !== '')
-  const began = (await git.ask(['rev-parse', '--verify', '--quiet', 'MERGE_HEAD'])).exitCode === 0
-  if (began && conflicts.length > 0) {
+  const conflicts = entriesOf(
+    (await git.ask(['diff', '--name-only', '-z', '--diff-filter=U'], { config })).stdout,
+  )
+  const hasBegun = (await commitAt(git, 'MERGE_HEAD')) !== undefined
+  if (hasBegun && conflicts.length > 0) {
     await git.run(['merge', '--abort'], { config })
     throw new WorktreeError(
       'worktree-not-merged',

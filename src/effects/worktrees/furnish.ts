@@ -1,5 +1,4 @@
 /** What a worktree gets besides the files of its commit: links to folders of the caller's, copies of ignored files. */
-import { createHash } from 'node:crypto'
 import {
   constants,
   copyFileSync,
@@ -14,7 +13,8 @@ import {
 import { dirname, join, relative } from 'node:path'
 import { innerPathProblem } from '../../definitions/worktrees/inner-path.ts'
 import type { WorktreeOptions } from '../../definitions/worktrees/options.ts'
-import type { Git } from './git.ts'
+import { hashOf } from '../tools/file-access.ts'
+import { entriesOf, type Git } from './git.ts'
 import { isThere } from './is-there.ts'
 import type { WorktreeRecord } from './records.ts'
 
@@ -109,13 +109,12 @@ async function copyIncluded(caller: Git, tree: string, notes: string[]): Promise
     '--ignored',
     `--exclude-from=${join(top, INCLUDE_FILE)}`,
   ])
-  const wanted = listed.split('\0').filter((path) => path !== '' && !path.endsWith('/'))
+  const wanted = entriesOf(listed).filter((path) => !path.endsWith('/'))
   if (wanted.length === 0) return []
   const { stdout } = await caller.ask(['check-ignore', '-z', '--stdin'], { input: `${wanted.join('\0')}\0` })
-  const ignored = stdout.split('\0').filter((path) => path !== '')
   const copies: { path: string; hash: string }[] = []
   let bytes = 0
-  for (const path of ignored) {
+  for (const path of entriesOf(stdout)) {
     const stats = lstatSync(join(top, path), { throwIfNoEntry: false })
     if (stats?.isFile() !== true || isThere(join(tree, path)) || !leadsInside(tree, path)) continue
     bytes += stats.size
@@ -127,10 +126,10 @@ async function copyIncluded(caller: Git, tree: string, notes: string[]): Promise
     }
     mkdirSync(dirname(join(tree, path)), { recursive: true })
     copyFileSync(join(top, path), join(tree, path), constants.COPYFILE_EXCL | constants.COPYFILE_FICLONE)
-    copies.push({ path, hash: hashOf(join(tree, path)) })
+    copies.push({ path, hash: hashOfFile(join(tree, path)) })
   }
   return copies
 }
 
 /** SHA-256 of a file's content, in hexadecimal. */
-export const hashOf = (path: string): string => createHash('sha256').update(readFileSync(path)).digest('hex')
+export const hashOfFile = (path: string): string => hashOf(readFileSync(path))

@@ -1,12 +1,13 @@
 /** Worktrees of real repositories. */
 import { decideWorktree, type WorktreeFacts } from '../../definitions/worktrees/decide.ts'
+import { commonDirOf } from '../git-folder.ts'
 import { createWorktree, reopenWorktree } from './create.ts'
 import { diffWorktree, mergeWorktree } from './diff-merge.ts'
 import { type InspectOptions, inspectWorktree } from './inspect.ts'
 import { planWorktree } from './plan.ts'
-import { openRecords, type WorktreeRecord } from './records.ts'
+import { openRecords, recordOf, type WorktreeRecord } from './records.ts'
 import { removeWorktree } from './remove.ts'
-import { commonDirOf, noRepository } from './repository.ts'
+import { noRepository } from './repository.ts'
 import { sweepRepository } from './sweep.ts'
 import { WorktreeError } from './worktree-error.ts'
 import type { ListedWorktree, WorktreePlan, WorktreeSurroundings, Worktrees } from './worktrees.ts'
@@ -21,17 +22,16 @@ export function createGitWorktrees({ options = {}, owners }: WorktreeSurrounding
   }
   return {
     isRepository: (cwd) => commonDirOf(cwd) !== undefined,
-    plan: (request) => planWorktree(request, options),
+    plan: (request) => planWorktree(request, options, owners),
     create: (plan, use) => createWorktree({ plan, use, options, owners }),
     reopen: (plan, use) => reopenWorktree({ plan, use, options, owners }),
     inspect: (plan) => inspect(plan),
     decide: async (plan, { merged = false } = {}) => decideWorktree(await inspect(plan, merged)),
     remove: (plan) => removeWorktree(plan, owners),
-    async release(plan, { forGood = false } = {}) {
+    async keep(plan) {
       const records = openRecords(plan.repository)
       const record = records.read(plan.name)
-      if (record === undefined || !forGood) return
-      records.write({ ...record, keep: true })
+      if (record !== undefined) records.write({ ...record, keep: true })
     },
     async sweep(cwd, { merged = false, except = new Set<string>() } = {}) {
       const repository = commonDirOf(cwd)
@@ -53,7 +53,7 @@ export function createGitWorktrees({ options = {}, owners }: WorktreeSurrounding
     },
     async diff(cwd, name) {
       const repository = repositoryOf(cwd)
-      return diffWorktree(recordNamed(repository, name), repository)
+      return diffWorktree(recordNamed(repository, name), { repository, owners })
     },
     async merge(cwd, name) {
       return mergeWorktree(recordNamed(repositoryOf(cwd), name), cwd)
@@ -77,20 +77,4 @@ function recordNamed(repository: string, name: string): WorktreeRecord {
     'worktree-unknown',
     `There is no worktree "${name}" of ours in this repository. ${names.length === 0 ? 'There are none at all.' : `There are: ${names.join(', ')}.`}`,
   )
-}
-
-function recordOf({ agentId, name, path, branch, base }: WorktreePlan): WorktreeRecord {
-  return {
-    version: 1,
-    name,
-    path,
-    branch,
-    base,
-    agentId,
-    createdAt: '',
-    owner: {},
-    state: 'ready',
-    links: [],
-    copies: [],
-  }
 }

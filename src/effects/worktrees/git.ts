@@ -11,6 +11,7 @@
 import { devNull } from 'node:os'
 import { delimiter, isAbsolute } from 'node:path'
 import { simpleGit } from 'simple-git'
+import { messageOf } from '../../definitions/message-of.ts'
 import { MARK_VARIABLE } from '../process/end-survivors.ts'
 import { gitFailed, WorktreeError } from './worktree-error.ts'
 
@@ -116,14 +117,16 @@ export function openGit(cwd: string, surroundings: GitSurroundings): Git {
         },
         ...(options.input !== undefined && { input: () => options.input }),
         ...(surroundings.signal !== undefined && { abort: surroundings.signal }),
-      }).env({ ...inherited(surroundings.env ?? process.env), ...given, [MARK_VARIABLE]: surroundings.mark })
+      })
+        .outputHandler((_command, stdout) => saysItsEnd(stdout))
+        .env({ ...inherited(surroundings.env ?? process.env), ...given, [MARK_VARIABLE]: surroundings.mark })
       const stdout = await git.raw([...args])
       return answer ?? { exitCode: 0, stdout, stderr: '' }
     } catch (error) {
       surroundings.signal?.throwIfAborted()
       // Without an exit code of its own git was not started, or not heard to its end.
       if (answer !== undefined && answer.exitCode > 0) return answer
-      const reason = error instanceof Error ? error.message : String(error)
+      const reason = messageOf(error)
       throw new WorktreeError(
         'worktree-git-failed',
         `git ${args.join(' ')} could not be run in ${cwd}: ${reason.trim()}. Is git installed, and the folder there?`,
@@ -140,6 +143,14 @@ export function openGit(cwd: string, surroundings: GitSurroundings): Git {
       return answer.stdout
     },
   }
+}
+
+/**
+ * After a command that printed nothing simple-git waits 50 ms more, in case something is still to come. Once the pipe is
+ * closed nothing is: an empty chunk tells it so. Half of the commands here print nothing.
+ */
+function saysItsEnd(stdout: NodeJS.ReadableStream): void {
+  stdout.once('close', () => stdout.emit('data', Buffer.alloc(0)))
 }
 
 const OWN_VARIABLES = {
@@ -176,14 +187,29 @@ function settingsAsVariables(config: readonly Setting[]): Record<string, string>
   }
 }
 
+/** The commit that a revision names; undefined where it names none. */
+export async function commitAt(git: Git, revision: string): Promise<string | undefined> {
+  const { exitCode, stdout } = await git.ask(['rev-parse', '--verify', '--quiet', `${revision}^{commit}`])
+  return exitCode === 0 ? stdout.trim() : undefined
+}
+
+/** Whether there is a branch of that name, whatever state it is in. */
+export async function hasBranch(git: Git, branch: string): Promise<boolean> {
+  return (await git.ask(['show-ref', '--verify', '--quiet', `refs/heads/${branch}`])).exitCode === 0
+}
+
+/** The entries of what git prints with `-z`. */
+export const entriesOf = (printed: string): readonly string[] =>
+  printed.split('\0').filter((entry) => entry !== '')
+
 /** More than a sane repository has; each costs two environment variables. */
 const MAX_FILTERS = 100
 
 /**
- * Settings that turn off the filters and merge drivers that a repository itself names. Undefined: there are too many
- * of them to be sure.
+ * Settings that turn off the filters and merge drivers that a repository itself names. Rejects with a `WorktreeError`
+ * when there are too many of them to be sure: then nothing is done that might run one.
  */
-export async function programsOff(git: Git): Promise<readonly Setting[] | undefined> {
+export async function programsOff(git: Git): Promise<readonly Setting[]> {
   const listed = await git.run(['config', '--list', '--null', '--name-only', '--show-scope'])
   const fields = listed.split('\0')
   const off = new Map<string, string>()
@@ -199,5 +225,10 @@ export async function programsOff(git: Git): Promise<readonly Setting[] | undefi
     // A driver that always fails is a conflict, which a person resolves.
     if (driver !== undefined) off.set(`merge.${driver}.driver`, 'false')
   }
-  return off.size > MAX_FILTERS * 4 ? undefined : [...off]
+  if (off.size > MAX_FILTERS * 4)
+    throw new WorktreeError(
+      'worktree-git-failed',
+      `The repository of ${git.cwd} names more filters than can be turned off, so nothing is done with its files.`,
+    )
+  return [...off]
 }

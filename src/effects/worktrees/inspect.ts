@@ -2,14 +2,15 @@
  * What is in a worktree that would be lost with it. Looks only, whatever settings the person has for `git status`, and
  * whatever an agent has told git to overlook. What cannot be known is a doubt, and a doubt keeps the tree.
  */
-import { chmodSync, existsSync, lstatSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, lstatSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { messageOf } from '../../definitions/message-of.ts'
 import type { WorktreeFacts } from '../../definitions/worktrees/decide.ts'
-import { type Git, openGit, programsOff, type Setting } from './git.ts'
+import { commitAt, entriesOf, type Git, openGit, programsOff, type Setting } from './git.ts'
 import { isThere } from './is-there.ts'
 import type { WorktreeRecord } from './records.ts'
 import { ownPathsOf } from './remove.ts'
-import { gitDirNamedBy } from './repository.ts'
+import { gitDirOfTree } from './repository.ts'
 
 /** How to look. */
 export interface InspectOptions {
@@ -39,7 +40,7 @@ export async function inspectWorktree(
       ? await inspectFolder(record, repository, options)
       : { ...NOTHING, folder: 'gone', commits: await commitsOfBranch(record, repository, options) }
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error)
+    const reason = messageOf(error)
     return { ...NOTHING, doubts: [`it could not be looked at: ${reason}`] }
   }
 }
@@ -60,18 +61,11 @@ async function inspectFolder(
   options: InspectOptions,
 ): Promise<WorktreeFacts> {
   const { path, branch, base, agentId } = record
-  const named = gitDirNamedBy(join(path, '.git'), path)
-  const gitDir = named !== undefined && existsSync(named) ? realpathSync(named) : undefined
-  if (
-    gitDir === undefined ||
-    gitDir !== (record.gitDir ?? gitDir) ||
-    !gitDir.startsWith(join(repository, 'worktrees'))
-  )
+  const gitDir = gitDirOfTree({ path, repository })
+  if (gitDir === undefined || gitDir !== (record.gitDir ?? gitDir))
     return { ...NOTHING, doubts: ['its .git is gone or leads to another repository'] }
   const bare = openGit(path, { mark: `${agentId}/worktree` })
   const off = await programsOff(bare)
-  if (off === undefined)
-    return { ...NOTHING, doubts: ['the repository names more filters than can be turned off'] }
   const modes: Setting = ['core.fileMode', String(honoursModes(gitDir))]
   const git = openGit(path, { mark: `${agentId}/worktree`, config: [...off, modes] })
   // First, because looking for changes makes git look into submodules.
@@ -143,10 +137,10 @@ async function readStatus(
     '--no-renames',
     `--ignored=${withIgnored ? 'traditional' : 'no'}`,
   ]
-  const entries = (await git.run(args, { config })).split('\0')
+  const entries = entriesOf(await git.run(args, { config }))
   const head = entries.find((entry) => entry.startsWith('# branch.oid '))?.slice('# branch.oid '.length)
   const pathsOf = (kinds: string): readonly string[] =>
-    entries.flatMap((entry) => (entry !== '' && kinds.includes(entry.charAt(0)) ? [pathIn(entry)] : []))
+    entries.flatMap((entry) => (kinds.includes(entry.charAt(0)) ? [pathIn(entry)] : []))
   return {
     head: head === undefined || head.startsWith('(') ? undefined : head,
     changed: pathsOf('12u?'),
@@ -190,9 +184,10 @@ async function readIndex(git: Git): Promise<{
   const leftOut: string[] = []
   const submodules: { path: string; commit: string }[] = []
   const overlooked: string[] = []
-  for (const line of listed.split('\0')) {
-    const [facts = '', path = ''] = line.split('\t', 2)
-    if (path === '') continue
+  for (const line of entriesOf(listed)) {
+    // A path may hold further tabs.
+    const border = line.indexOf('\t')
+    const [facts, path] = [line.slice(0, border), line.slice(border + 1)]
     const [tag = '', mode, commit = ''] = facts.split(' ')
     if (mode === '160000' && existsSync(join(git.cwd, path, '.git'))) submodules.push({ path, commit })
     // A small letter: taken for unchanged.
@@ -241,12 +236,7 @@ async function inspectSubmodules(
     return { config, doubts: ['it has more submodules than are looked into'] }
   for (const { path, commit } of submodules) {
     const own = openGit(join(git.cwd, path), { mark: 'worktrees/submodule' })
-    const off = await programsOff(own)
-    if (off === undefined) {
-      doubts.push(`the submodule ${path} names more filters than can be turned off`)
-      continue
-    }
-    config.push(...off)
+    config.push(...(await programsOff(own)))
     const known = (await commitAt(own, commit)) === undefined ? [] : [commit]
     const lost = await own.run([
       'rev-list',
@@ -266,11 +256,6 @@ async function inspectSubmodules(
 }
 
 // ── commits ──────────────────────────────────────────────────────────────────────────────────────────────
-
-async function commitAt(git: Git, revision: string): Promise<string | undefined> {
-  const { exitCode, stdout } = await git.ask(['rev-parse', '--verify', '--quiet', `${revision}^{commit}`])
-  return exitCode === 0 ? stdout.trim() : undefined
-}
 
 async function countCommits(
   git: Git,

@@ -1,15 +1,16 @@
 /** Where a worktree will be, and from which commit. Makes nothing but a commit that nothing refers to. */
-import { randomUUID } from 'node:crypto'
-import { copyFileSync, existsSync, mkdirSync, realpathSync, rmSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
+import { somePaths } from '../../definitions/worktrees/decide.ts'
 import { branchOfTree, folderOfTree } from '../../definitions/worktrees/names.ts'
 import type { WorktreeOptions } from '../../definitions/worktrees/options.ts'
-import { type Git, openGit, programsOff, type Setting } from './git.ts'
+import { commitAt, entriesOf, type Git, openGit, programsOff, type Setting } from './git.ts'
 import { isThere } from './is-there.ts'
 import { openRecords } from './records.ts'
 import { findRepository, noRepository, type Repository } from './repository.ts'
+import { type ScratchPlace, withScratchIndex } from './scratch-index.ts'
 import { WorktreeError } from './worktree-error.ts'
-import type { WorktreePlan, WorktreeRequest } from './worktrees.ts'
+import type { WorktreeOwners, WorktreePlan, WorktreeRequest } from './worktrees.ts'
 
 /** The folder of all worktrees, below the root of a repository. */
 export const WORKTREES_FOLDER = ['.claude', 'worktrees'] as const
@@ -18,26 +19,21 @@ export const WORKTREES_FOLDER = ['.claude', 'worktrees'] as const
 export async function planWorktree(
   request: WorktreeRequest,
   { uncommitted = 'ignore' }: WorktreeOptions,
+  owners: WorktreeOwners,
 ): Promise<WorktreePlan> {
   const { cwd, agentId, signal } = request
   if (!existsSync(cwd)) throw noRepository(cwd)
   const git = openGit(cwd, { mark: `${agentId}/worktree`, signal })
   const [repository, head, branches] = await Promise.all([
     findRepository(git),
-    headOf(git),
+    commitAt(git, 'HEAD'),
     branchesLike(git, request).catch(() => []),
   ])
   if (head === undefined) throw noCommits(cwd)
   const { name, branch } = freeName(request, repository, new Set(branches))
   const path = join(repository.root, ...WORKTREES_FOLDER, folderOfTree(name))
-  const base = await baseFor(git, head, uncommitted, repository)
+  const base = await baseFor(git, head, uncommitted, repository, owners)
   return { agentId, name, path, branch, base, repository: repository.commonDir }
-}
-
-/** The commit that is checked out; undefined before the first one. */
-export async function headOf(git: Git): Promise<string | undefined> {
-  const { exitCode, stdout } = await git.ask(['rev-parse', '--verify', '--quiet', 'HEAD^{commit}'])
-  return exitCode === 0 ? stdout.trim() : undefined
 }
 
 const noCommits = (cwd: string): WorktreeError =>
@@ -77,21 +73,22 @@ async function baseFor(
   head: string,
   policy: NonNullable<WorktreeOptions['uncommitted']>,
   repository: Repository,
+  owners: WorktreeOwners,
 ): Promise<string> {
   if (policy === 'ignore' || repository.top === undefined) return head
-  const changes = await changesOf(git)
+  const config = await programsOff(git)
+  const changes = await changesOf(git, config)
   if (changes.length === 0) return head
   if (policy === 'refuse')
     throw new WorktreeError(
       'worktree-uncommitted',
-      `${repository.top} has uncommitted changes, which a worktree would lack: ${changes.slice(0, 10).join(', ')}${changes.length > 10 ? ' …' : ''}. Commit or stash them first, or set worktree.uncommitted to "ignore" or "snapshot".`,
+      `${repository.top} has uncommitted changes, which a worktree would lack: ${somePaths(changes)}. Commit or stash them first, or set worktree.uncommitted to "ignore" or "snapshot".`,
     )
-  return snapshot(git, head, repository)
+  return snapshot(git, config, head, { repository: repository.commonDir, owners })
 }
 
-/** Paths in which the tree of a folder differs from its last commit. */
-export async function changesOf(git: Git, config?: readonly Setting[]): Promise<readonly string[]> {
-  const off = config ?? (await programsOff(git)) ?? []
+/** Paths in which the tree of a folder differs from its last commit. `config`: see `programsOff`. */
+export async function changesOf(git: Git, config: readonly Setting[]): Promise<readonly string[]> {
   const args = [
     '--no-optional-locks',
     'status',
@@ -101,35 +98,24 @@ export async function changesOf(git: Git, config?: readonly Setting[]): Promise<
     '--ignore-submodules=dirty',
     '--no-renames',
   ]
-  const stdout = await git.run(args, { config: off })
-  return stdout
-    .split('\0')
-    .filter((entry) => entry !== '')
-    .map((entry) => entry.slice(3))
+  return entriesOf(await git.run(args, { config })).map((entry) => entry.slice(3))
 }
 
 /** A commit of everything that is in the caller's tree now, ignored files excepted. Its own index stays as it is. */
-async function snapshot(git: Git, head: string, { commonDir }: Repository): Promise<string> {
-  const home = join(commonDir, 'troupe')
-  mkdirSync(home, { recursive: true })
-  const index = join(home, `index-${randomUUID()}`)
-  const own = join(
-    (await git.run(['rev-parse', '--path-format=absolute', '--git-dir'])).replace(/\n$/u, ''),
-    'index',
-  )
-  const config = (await programsOff(git)) ?? []
-  const env = { GIT_INDEX_FILE: index }
-  try {
-    // What git knows of unchanged files spares it reading them again.
-    if (existsSync(own)) copyFileSync(realpathSync(own), index)
+async function snapshot(
+  git: Git,
+  config: readonly Setting[],
+  head: string,
+  place: ScratchPlace,
+): Promise<string> {
+  const own = await git.run(['rev-parse', '--path-format=absolute', '--git-path', 'index'])
+  return withScratchIndex(place, own.replace(/\n$/u, ''), async (index) => {
+    const env = { GIT_INDEX_FILE: index }
     await git.run(['add', '--all', '--', ':/'], { env, config })
     const tree = (await git.run(['write-tree'], { env })).trim()
     const message = 'Uncommitted changes, as an agent was given them'
     return (await git.run(['commit-tree', tree, '-p', head, '-m', message], { env: IDENTITY })).trim()
-  } finally {
-    rmSync(index, { force: true })
-    rmSync(`${index}.lock`, { force: true })
-  }
+  })
 }
 
 const IDENTITY = {

@@ -1,11 +1,20 @@
 /**
  * What this engine made in a repository: one file for each worktree, in the repository's own git folder. It is written
  * before anything is made and deleted after the last of it is gone, so whatever has no record is not ours.
+ *
+ *   R1  A record has one writer at a time: its owner; before there is one, and when the owner is dead, whoever holds the
+ *       lock of the repository.
+ *   R2  It is replaced whole, through a temporary file of its own. By R1 that file's name need tell no writers apart,
+ *       so what a writer that died has left is overwritten by the next one, and deleted with the record.
+ *   R3  A temporary file without a record is of a first writing, which is done under the lock. Whoever finds one while
+ *       he holds the lock knows that its writer is dead.
  */
 import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import * as z from 'zod'
 import { folderOfTree } from '../../definitions/worktrees/names.ts'
+import { attempt } from '../attempt.ts'
+import type { WorktreePlan } from './worktrees.ts'
 
 /** A record as it stands in its file. */
 const WorktreeRecord = z.looseObject({
@@ -37,6 +46,8 @@ const WorktreeRecord = z.looseObject({
 })
 export type WorktreeRecord = z.infer<typeof WorktreeRecord>
 
+const TEMPORARY = '.tmp'
+
 /** Records of one repository. All calls are synchronous and small. */
 export interface WorktreeRecords {
   /** For the lock of the repository. */
@@ -45,28 +56,57 @@ export interface WorktreeRecords {
   read(name: string): WorktreeRecord | undefined
   write(record: WorktreeRecord): void
   delete(name: string): void
+  /** Whether there are temporary files without a record: of a first writing that is under way, or died. */
+  hasUnfinished(): boolean
+  /** Takes them away. Only under the lock (R3). */
+  deleteUnfinished(): void
   /** Oldest first. `unreadable`: paths of files that are no records; they are left alone. */
   all(): { readonly records: readonly WorktreeRecord[]; readonly unreadable: readonly string[] }
 }
+
+/** A record that says no more than a plan does. */
+export const recordOf = ({ agentId, name, path, branch, base }: WorktreePlan): WorktreeRecord => ({
+  version: 1,
+  name,
+  path,
+  branch,
+  base,
+  agentId,
+  createdAt: '',
+  owner: {},
+  state: 'ready',
+  links: [],
+  copies: [],
+})
 
 /** The records of the repository with this common git folder. */
 export function openRecords(commonDir: string): WorktreeRecords {
   const home = join(commonDir, 'troupe')
   const folder = join(home, 'worktrees')
   const fileOf = (name: string): string => join(folder, `${folderOfTree(name)}.json`)
+  const unfinished = (): readonly string[] => {
+    const files = new Set(listed(folder))
+    return [...files].filter(
+      (file) => file.endsWith(TEMPORARY) && !files.has(file.slice(0, -TEMPORARY.length)),
+    )
+  }
   return {
     lockPath: join(home, 'lock'),
     read: (name) => readRecord(fileOf(name)),
     write(record) {
       mkdirSync(folder, { recursive: true })
       const path = fileOf(record.name)
-      // Whole or not at all. Writers hold the lock, or own the record.
-      const temporary = `${path}.${process.pid}.tmp`
+      const temporary = `${path}${TEMPORARY}`
       writeFileSync(temporary, `${JSON.stringify(record)}\n`, { flush: true })
       renameSync(temporary, path)
     },
     delete(name) {
       rmSync(fileOf(name), { force: true })
+      rmSync(`${fileOf(name)}${TEMPORARY}`, { force: true })
+    },
+    hasUnfinished: () => unfinished().length > 0,
+    deleteUnfinished() {
+      for (const file of unfinished()) rmSync(join(folder, file), { force: true })
     },
     all() {
       const files = listed(folder)
@@ -83,18 +123,7 @@ export function openRecords(commonDir: string): WorktreeRecords {
   }
 }
 
-function readRecord(path: string): WorktreeRecord | undefined {
-  try {
-    return WorktreeRecord.safeParse(JSON.parse(readFileSync(path, 'utf8'))).data
-  } catch {
-    return undefined
-  }
-}
+const readRecord = (path: string): WorktreeRecord | undefined =>
+  attempt(() => WorktreeRecord.safeParse(JSON.parse(readFileSync(path, 'utf8'))).data)
 
-function listed(folder: string): readonly string[] {
-  try {
-    return readdirSync(folder)
-  } catch {
-    return []
-  }
-}
+const listed = (folder: string): readonly string[] => attempt(() => readdirSync(folder)) ?? []

@@ -8,7 +8,6 @@ import {
   existsSync,
   lstatSync,
   readdirSync,
-  readFileSync,
   readlinkSync,
   renameSync,
   rmSync,
@@ -16,8 +15,10 @@ import {
 } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
-import { hashOf } from './furnish.ts'
-import { openGit } from './git.ts'
+import { messageOf } from '../../definitions/message-of.ts'
+import { attempt, textAt } from '../attempt.ts'
+import { hashOfFile } from './furnish.ts'
+import { commitAt, openGit } from './git.ts'
 import { isThere } from './is-there.ts'
 import { openRecords, type WorktreeRecord } from './records.ts'
 import { underLock } from './repository-lock.ts'
@@ -45,9 +46,7 @@ export async function removeWorktree(plan: WorktreePlan, owners: WorktreeOwners)
 
 async function tipOf({ repository, branch }: WorktreePlan): Promise<string | undefined> {
   if (!existsSync(repository)) return undefined
-  const git = openGit(repository, { mark: 'worktrees/remove' })
-  const answer = await git.ask(['rev-parse', '--verify', '--quiet', `refs/heads/${branch}`])
-  return answer.exitCode === 0 ? answer.stdout.trim() : undefined
+  return commitAt(openGit(repository, { mark: 'worktrees/remove' }), `refs/heads/${branch}`)
 }
 
 /** All steps, from wherever an earlier try has left it. The branch goes only if it is still where the record says. */
@@ -92,7 +91,7 @@ function removeHalfMade({ path, state }: WorktreeRecord, repository: string): vo
   if (state !== 'creating' || !existsSync(folder)) return
   for (const name of readdirSync(folder)) {
     if (!name.startsWith(basename(path)) || !/^\d*$/u.test(name.slice(basename(path).length))) continue
-    const named = readText(join(folder, name, 'gitdir'))?.trim()
+    const named = textAt(join(folder, name, 'gitdir'))?.trim()
     const isBegun = named === undefined || named === '' || named === join(path, '.git')
     if (isBegun && existsSync(join(folder, name, 'locked'))) rmSync(join(folder, name), { recursive: true })
   }
@@ -126,7 +125,7 @@ async function removeFolder(path: string): Promise<void> {
     try {
       await rm(path, { recursive: true, force: true, maxRetries: 2 })
     } catch (error) {
-      const reason = error instanceof Error ? error.message : String(error)
+      const reason = messageOf(error)
       throw new WorktreeError(
         'worktree-place',
         `${path} could not be deleted (${reason}). Nothing of value is left in it: delete it, or let "troupe worktrees prune" try again.`,
@@ -155,31 +154,18 @@ export function ownPathsOf({ path, links, copies }: WorktreeRecord): {
   const touched: string[] = []
   for (const link of links) {
     const stats = lstatSync(join(path, link.path), { throwIfNoEntry: false })
-    if (stats?.isSymbolicLink() === true && readLink(join(path, link.path)) === link.target)
+    if (
+      stats?.isSymbolicLink() === true &&
+      attempt(() => readlinkSync(join(path, link.path))) === link.target
+    )
       untouched.add(link.path)
     // One that is gone took nothing with it; what has taken its place may be somebody's work.
     else if (stats !== undefined) touched.push(link.path)
   }
   for (const copy of copies) {
     const stats = lstatSync(join(path, copy.path), { throwIfNoEntry: false })
-    if (stats?.isFile() === true && hashOf(join(path, copy.path)) === copy.hash) untouched.add(copy.path)
+    if (stats?.isFile() === true && hashOfFile(join(path, copy.path)) === copy.hash) untouched.add(copy.path)
     else if (stats !== undefined) touched.push(copy.path)
   }
   return { untouched, touched }
-}
-
-function readLink(path: string): string | undefined {
-  try {
-    return readlinkSync(path)
-  } catch {
-    return undefined
-  }
-}
-
-function readText(path: string): string | undefined {
-  try {
-    return readFileSync(path, 'utf8')
-  } catch {
-    return undefined
-  }
 }

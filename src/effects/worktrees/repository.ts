@@ -1,8 +1,10 @@
 /** What is to be known of a repository before a worktree is made in it. */
-import { existsSync, readFileSync, realpathSync, statSync } from 'node:fs'
-import { basename, dirname, join, resolve } from 'node:path'
+import { existsSync, realpathSync } from 'node:fs'
+import { basename, dirname, join, resolve, sep } from 'node:path'
+import { gitDirNamedIn } from '../git-folder.ts'
 import type { Git } from './git.ts'
 import { gitFailed, WorktreeError } from './worktree-error.ts'
+import type { WorktreePlan } from './worktrees.ts'
 
 /** A repository, seen from one of its trees. All paths absolute, links resolved. */
 export interface Repository {
@@ -12,7 +14,6 @@ export interface Repository {
   readonly top: string | undefined
   /** Where its worktrees are put: the main tree, or the folder of a bare repository. */
   readonly root: string
-  readonly isBare: boolean
 }
 
 /** Looks at the repository of a folder. Rejects with `worktree-no-repository` outside of one. */
@@ -38,7 +39,7 @@ export async function findRepository(git: Git): Promise<Repository> {
   const ownTop = isInside === 'true' && top !== undefined ? realpathSync(top) : undefined
   const isMain = realpathSync(own) === commonDir
   const root = isMain ? ownTop : await mainTreeOf(git, commonDir)
-  return { commonDir, top: ownTop, root: root ?? commonDir, isBare: root === undefined }
+  return { commonDir, top: ownTop, root: root ?? commonDir }
 }
 
 /** The main tree, from one that is linked to it. */
@@ -58,44 +59,13 @@ export const noRepository = (cwd: string): WorktreeError =>
     `${cwd} is not in a git repository, so there is nothing to make a worktree of. Run "git init" there and commit, set WorktreeCreate and WorktreeRemove hooks that make a folder by other means, or start the agent without isolation.`,
   )
 
-/** The git folder that all trees of a folder's repository share, found without starting git; undefined outside. */
-export function commonDirOf(cwd: string): string | undefined {
-  for (let folder = resolve(cwd); ; folder = dirname(folder)) {
-    const found = gitDirIn(folder)
-    if (found !== undefined) return commonOf(found)
-    if (dirname(folder) === folder) return undefined
-  }
-}
-
-function gitDirIn(folder: string): string | undefined {
-  const dotGit = join(folder, '.git')
-  const kind = statSync(dotGit, { throwIfNoEntry: false })
-  if (kind?.isDirectory() === true && existsSync(join(dotGit, 'HEAD'))) return dotGit
-  if (kind?.isFile() === true) return gitDirNamedBy(dotGit, folder)
-  // A bare repository is its own git folder.
-  const looksBare = ['HEAD', 'objects', 'refs'].every((name) => existsSync(join(folder, name)))
-  return looksBare ? folder : undefined
-}
-
-/** The folder that a `.git` file names. */
-export function gitDirNamedBy(dotGit: string, folder: string): string | undefined {
-  const named = read(dotGit)?.match(/^gitdir: (.+)$/mu)?.[1]
-  return named === undefined ? undefined : resolve(folder, named)
-}
-
-function commonOf(gitDir: string): string | undefined {
-  const named = read(join(gitDir, 'commondir'))?.trim()
-  try {
-    return realpathSync(named === undefined ? gitDir : resolve(gitDir, named))
-  } catch {
-    return undefined
-  }
-}
-
-function read(path: string): string | undefined {
-  try {
-    return readFileSync(path, 'utf8')
-  } catch {
-    return undefined
-  }
+/** The git folder of a linked tree, links resolved; undefined where there is none, or it is another repository's. */
+export function gitDirOfTree({
+  path,
+  repository,
+}: Pick<WorktreePlan, 'path' | 'repository'>): string | undefined {
+  const named = gitDirNamedIn(path)
+  if (named === undefined || !existsSync(named)) return undefined
+  const gitDir = realpathSync(named)
+  return gitDir.startsWith(join(repository, 'worktrees') + sep) ? gitDir : undefined
 }

@@ -1,12 +1,14 @@
 /** Clearing up what dead owners left: half-made trees, interrupted removals, trees that nobody would miss. */
-import { readdirSync, readlinkSync, realpathSync } from 'node:fs'
-import { sep } from 'node:path'
+
+import { messageOf } from '../../definitions/message-of.ts'
 import { decideWorktree } from '../../definitions/worktrees/decide.ts'
+import { isWorkedIn } from '../process/process-table.ts'
 import { type InspectOptions, inspectWorktree } from './inspect.ts'
 import { isThere } from './is-there.ts'
 import { openRecords, type WorktreeRecord } from './records.ts'
 import { dismantle, removeWorktree } from './remove.ts'
 import { underLock } from './repository-lock.ts'
+import { removeScratchLeftovers } from './scratch-index.ts'
 import type { Swept, WorktreeOwners } from './worktrees.ts'
 
 /** Sweeps one repository; see `Worktrees.sweep`. Starts no process where there is nothing of ours. */
@@ -22,6 +24,13 @@ export async function sweepRepository(
   const problems = unreadable.map((path) => `${path} is no record of a worktree; it was left as it is.`)
   const isLeft = ({ owner, agentId }: WorktreeRecord): boolean =>
     owners.whereabouts(owner) === 'dead' && !options.except.has(agentId)
+  try {
+    if (records.hasUnfinished())
+      await underLock(owners, records.lockPath, async () => records.deleteUnfinished())
+    removeScratchLeftovers({ repository, owners })
+  } catch (error) {
+    problems.push(`Temporary files in ${repository}: ${messageOf(error)}`)
+  }
   for (const { name, agentId } of found.filter(isLeft)) {
     try {
       const record = await claim(repository, name, owners)
@@ -32,7 +41,7 @@ export async function sweepRepository(
       if (reasons === undefined) removed.push(name)
       else kept.push({ name, reasons })
     } catch (error) {
-      problems.push(`The worktree ${name}: ${error instanceof Error ? error.message : String(error)}`)
+      problems.push(`The worktree ${name}: ${messageOf(error)}`)
     }
   }
   return { removed, kept, problems }
@@ -68,7 +77,7 @@ async function sweepOne(
     return reasons
   }
   if (record.keep === true && isThere(record.path)) return giveBack(['it is to be kept'])
-  if (isInUse(record.path)) return giveBack(['a process works in it'])
+  if (isWorkedIn(record.path)) return giveBack(['a process works in it'])
   const plan = { ...record, repository }
   if (record.state === 'creating') {
     await dismantle(record, { plan, owners })
@@ -78,27 +87,4 @@ async function sweepOne(
   if (decision.kind === 'keep') return giveBack(decision.reasons)
   await removeWorktree(plan, owners)
   return undefined
-}
-
-/** Whether any process has its working directory in there. Known on Linux only. */
-function isInUse(path: string): boolean {
-  const real = realPath(path)
-  if (real === undefined) return false
-  return processes().some((pid) => {
-    const cwd = attempt(() => readlinkSync(`/proc/${pid}/cwd`))
-    return cwd !== undefined && (cwd === real || cwd.startsWith(real + sep))
-  })
-}
-
-const processes = (): readonly string[] =>
-  (attempt(() => readdirSync('/proc')) ?? []).filter((name) => /^\d+$/u.test(name))
-
-const realPath = (path: string): string | undefined => attempt(() => realpathSync(path))
-
-function attempt<T>(read: () => T): T | undefined {
-  try {
-    return read()
-  } catch {
-    return undefined
-  }
 }

@@ -93,8 +93,8 @@ export interface Worktrees {
    * another agent, it does nothing.
    */
   remove(plan: WorktreePlan): Promise<void>
-  /** Nobody works in it any more, and it stays. `forGood`: no sweep removes it, whatever is in it. */
-  release(plan: WorktreePlan, options?: { readonly forGood?: boolean }): Promise<void>
+  /** From now on no sweep removes it, whatever is in it. */
+  keep(plan: WorktreePlan): Promise<void>
   /**
    * Removes what dead owners left and nobody would miss. `merged`: commits that another branch has do not count;
    * `except`: agents that see to their own.

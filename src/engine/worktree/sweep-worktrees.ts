@@ -1,7 +1,7 @@
 /** Clearing up behind dead engines, when a session begins. Costs a look at a folder where there is nothing to do. */
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { commonDirOf } from '../../effects/worktrees/repository.ts'
+import { commonDirOf } from '../../effects/git-folder.ts'
 import type { EngineCore } from '../core.ts'
 import { messageOf } from '../errors.ts'
 import type { Session } from '../session.ts'
@@ -10,7 +10,7 @@ import type { Session } from '../session.ts'
 export function sweepWorktrees(core: EngineCore, session: Session): void {
   if (!core.features.worktree) return
   const repository = commonDirOf(core.cwd)
-  if (repository === undefined || !existsSync(join(repository, 'troupe', 'worktrees'))) return
+  if (repository === undefined || !existsSync(join(repository, 'troupe'))) return
   session.closeAfter(sweep(core, new Set(session.agents.map(({ id }) => id))))
 }
 

@@ -153,7 +153,7 @@ async function leave(core: EngineCore, call: Call, input: ExitInput): Promise<Ca
           input.discard_changes === true && !isKept ? 'its changes were to be discarded' : 'it was asked for',
         ],
       })
-    if (plan !== undefined && isKept) await worktrees.release(plan, { forGood: true })
+    if (plan !== undefined && isKept) await worktrees.keep(plan)
     if (plan !== undefined && !isKept) {
       await worktrees.remove(plan)
       await take(agent, { type: 'worktree.removed' })

@@ -4,6 +4,7 @@ import type { AgentDefinition } from '../../../src/definitions/agent-definition.
 import type { ModelRequest } from '../../../src/effects/model/model.ts'
 import type { ScriptedReply } from '../../../src/effects/model/scripted-reply.ts'
 import { call, say } from '../../../src/effects/model/scripted-reply.ts'
+import { turnOf } from '../../helpers/scripts.ts'
 
 export const SESSION = '66666666-6666-4666-8666-666666666666'
 
@@ -31,7 +32,7 @@ export const CALLER: AgentDefinition = {
 
 /** The root starts the agent; its first call hangs, its second answers. */
 export function reply({ source, messages }: ModelRequest): ScriptedReply {
-  const turn = messages.filter(({ role }) => role === 'assistant').length
+  const turn = turnOf({ messages })
   if (source === 'main') {
     if (turn > 0) return say('done')
     return call('Agent', { description: 'call it', prompt: 'call it', subagent_type: 'caller' })

@@ -14,6 +14,7 @@ import { createFileStorage } from '../../../src/journal/file-storage.ts'
 import type { Append, Storage } from '../../../src/journal/storage.ts'
 import { StorageError } from '../../../src/journal/storage.ts'
 import { noProcesses } from '../../helpers/engine.ts'
+import { turnOf } from '../../helpers/scripts.ts'
 import type { Landmark } from './kill-point.ts'
 import { findLandmark } from './kill-point.ts'
 import type { Stage } from './stage.ts'
@@ -46,7 +47,7 @@ export function createSmallWorld(): SmallWorld {
 }
 
 function reply(request: ModelRequest) {
-  const turn = request.messages.filter(({ role }) => role === 'assistant').length
+  const turn = turnOf(request)
   const use = (name: string, id: string) => ({ name, input: { id } })
   if (request.source === 'main') {
     const child = (prompt: string) => ({

@@ -1,6 +1,7 @@
 /** What a server of the Messages API sees, and scripts that answer by who is asking. */
 import { requestViolations } from '../../../src/journal/projections/validate-request.ts'
 import type { MessagesBody, ReceivedRequest, ServerAnswer } from '../../helpers/messages-server.ts'
+import { turnOf } from '../../helpers/scripts.ts'
 
 /** What one agent says, in the order of its turns; the last answers all further ones. */
 export type Turns = readonly (ServerAnswer | string | (() => ServerAnswer | Promise<ServerAnswer>))[]
@@ -24,10 +25,6 @@ export function promptOf({ messages }: MessagesBody): string {
   if (typeof content === 'string') return content
   return content.map((block) => (typeof block['text'] === 'string' ? block['text'] : '')).join('')
 }
-
-/** How many replies a conversation has already. */
-export const turnOf = ({ messages }: MessagesBody): number =>
-  messages.filter(({ role }) => role === 'assistant').length
 
 /** The requests of the agent whose conversation begins so. */
 export const requestsOf = (requests: readonly ReceivedRequest[], beginning: string): MessagesBody[] =>

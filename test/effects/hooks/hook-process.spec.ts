@@ -1,5 +1,4 @@
 import { existsSync, readdirSync } from 'node:fs'
-import { readFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { describe, expect, it } from 'vitest'
@@ -8,7 +7,7 @@ import {
   type HookProcessIdentity,
   type HookProcessRequest,
 } from '../../../src/effects/hooks/hook-process.ts'
-import { readProcessTable } from '../../../src/effects/process/process-table.ts'
+import { onceWritten, runsStill } from '../../helpers/real-processes.ts'
 import { temporaryFolder } from '../../helpers/temporary-folder.ts'
 
 const processes = createLocalHookProcesses({ graceMs: 100 })
@@ -25,21 +24,12 @@ const request = (command: string, more: Partial<HookProcessRequest> = {}): HookP
 })
 const run = (command: string, more?: Partial<HookProcessRequest>) => processes.run(request(command, more))
 
-/** Whether anything of a group runs. Zombies do not. Without `/proc` nothing can be seen, and the rest is tested. */
-const runsStill = (group: number): boolean =>
-  (readProcessTable() ?? []).some((entry) => entry.group === group && !entry.isDead)
-
 /** Runs a command and says which group it was. */
 async function runGroup(command: string, more: Partial<HookProcessRequest> = {}) {
   const started: HookProcessIdentity[] = []
   const outcome = await run(command, { ...more, onStarted: (process) => void started.push(process) })
   expect(started).toHaveLength(1)
   return { outcome, group: started[0]?.pid ?? 0 }
-}
-
-/** Waits for a file that a command makes to say that it is where it should be. */
-async function untilThere(file: string): Promise<void> {
-  while ((await readFile(file, 'utf8').catch(() => '')) === '') await new Promise((go) => setTimeout(go, 5))
 }
 
 describe('the command of a hook', () => {
@@ -104,7 +94,7 @@ describe('the command of a hook', () => {
     const there = path.join(temporaryFolder(), 'there')
     const controller = new AbortController()
     const running = runGroup(`echo yes > '${there}'; sleep 60`, { signal: controller.signal })
-    await untilThere(there)
+    await onceWritten(there)
     controller.abort()
     const { outcome, group } = await running
     expect(outcome.ended).toBe('aborted')

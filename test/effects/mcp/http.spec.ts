@@ -8,12 +8,15 @@ import { SSEServerTransport } from '@modelcontextprotocol/sdk/server/sse.js'
 import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import * as z from 'zod'
-import { callTool, type TestClients, testClients, until } from './support/clients.ts'
+import { createBell } from '../../helpers/bell.ts'
+import { callTool, type TestClients, testClients } from './support/clients.ts'
 
 interface World {
   readonly url: string
   /** Method and, where there is one, JSON-RPC method of each request, in order. */
   readonly requests: readonly string[]
+  /** Resolves when so many have come in all. */
+  received(count: number): Promise<void>
   /** Breaks all connections, as a crash does. */
   cut(): void
   /** Forgets all sessions, as a restart does. */
@@ -55,12 +58,14 @@ const bodyOf = async (request: IncomingMessage): Promise<string> => {
 async function streamableServer({ asJson = false } = {}): Promise<World> {
   const sessions = new Map<string, StreamableHTTPServerTransport>()
   const requests: string[] = []
+  const bell = createBell()
   let override: ((request: IncomingMessage, response: ServerResponse) => void) | undefined
   const server = await listen(async (request, response) => {
     if (override !== undefined) return override(request, response)
     const text = await bodyOf(request)
     const message = text === '' ? undefined : JSON.parse(text)
     requests.push([request.method, message?.method, request.headers['x-key']].filter(Boolean).join(' '))
+    bell.ring()
     const id = request.headers['mcp-session-id']
     let transport = typeof id === 'string' ? sessions.get(id) : undefined
     if (transport === undefined) {
@@ -79,6 +84,7 @@ async function streamableServer({ asJson = false } = {}): Promise<World> {
   return {
     url: `http://127.0.0.1:${port}/mcp`,
     requests,
+    received: (count) => bell.until(() => requests.length >= count),
     cut: () => server.closeAllConnections(),
     forget: () => sessions.clear(),
     answerWith: (handler) => {
@@ -90,8 +96,10 @@ async function streamableServer({ asJson = false } = {}): Promise<World> {
 async function sseServer(): Promise<World> {
   const sessions = new Map<string, SSEServerTransport>()
   const requests: string[] = []
+  const bell = createBell()
   const server = await listen(async (request, response) => {
     requests.push(`${request.method} ${request.headers['x-key']}`)
+    bell.ring()
     if (request.method === 'GET') {
       const transport = new SSEServerTransport('/messages', response)
       sessions.set(transport.sessionId, transport)
@@ -104,6 +112,7 @@ async function sseServer(): Promise<World> {
   return {
     url: `http://127.0.0.1:${port}/sse`,
     requests,
+    received: (count) => bell.until(() => requests.length >= count),
     cut: () => server.closeAllConnections(),
     forget: () => sessions.clear(),
     answerWith: () => {},
@@ -146,7 +155,7 @@ describe.each([
     await clients.start()
     const before = world.requests.length
     const call = callTool(clients.toolsOf('web'), 'mcp__web__hang')
-    await until(() => world.requests.length > before)
+    await world.received(before + 1)
     world.cut()
     expect(await call).toMatchObject({
       isError: true,

@@ -1,4 +1,3 @@
-// biome-ignore-all lint/suspicious/noTemplateCurlyInString: this is how the files write variables
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { McpServerConfig } from '../../../src/definitions/mcp-server-config.ts'
@@ -108,12 +107,12 @@ describe('variables', () => {
     const environment = { HOST: 'a.example', TOKEN: 't', HOME: '/home/me', EMPTY: '' }
     const parsed = parse(
       {
-        web: { type: 'http', url: 'https://${HOST}/mcp', headers: { Authorization: 'Bearer ${TOKEN}' } },
+        web: { type: 'http', url: `https://\${HOST}/mcp`, headers: { Authorization: `Bearer \${TOKEN}` } },
         run: {
-          command: '${HOME}/bin/run',
-          args: ['--as=${USER:-nobody}', '${EMPTY:-default}', '$HOME', '${EMPTY}'],
-          env: { T: '${TOKEN}${TOKEN}' },
-          cwd: '${HOME}',
+          command: `\${HOME}/bin/run`,
+          args: [`--as=\${USER:-nobody}`, `\${EMPTY:-default}`, '$HOME', `\${EMPTY}`],
+          env: { T: `\${TOKEN}\${TOKEN}` },
+          cwd: `\${HOME}`,
         },
       },
       environment,
@@ -132,25 +131,25 @@ describe('variables', () => {
   })
 
   it('that are missing are named, once each, and their text stays', () => {
-    const parsed = parse({ run: { command: 'run', args: ['${GONE}', '${GONE}', '${toString}'] } })
-    expect(parsed.servers.get('run')).toMatchObject({ args: ['${GONE}', '${GONE}', '${toString}'] })
+    const parsed = parse({ run: { command: 'run', args: [`\${GONE}`, `\${GONE}`, `\${toString}`] } })
+    expect(parsed.servers.get('run')).toMatchObject({ args: [`\${GONE}`, `\${GONE}`, `\${toString}`] })
     expect(codes(parsed)).toEqual(['warning mcp-variable-missing', 'warning mcp-variable-missing'])
     expect(parsed.diagnostics[0]?.message).toContain('GONE')
   })
 
   it('do not make an address of what is none', () => {
-    const parsed = parse({ web: { type: 'http', url: '${WHERE}' } }, { WHERE: 'file:///etc/passwd' })
+    const parsed = parse({ web: { type: 'http', url: `\${WHERE}` } }, { WHERE: 'file:///etc/passwd' })
     expect(codes(parsed)).toEqual(['error mcp-server-unreadable'])
-    expect(codes(parse({ web: { type: 'http', url: '${WHERE}' } }))).toEqual([
+    expect(codes(parse({ web: { type: 'http', url: `\${WHERE}` } }))).toEqual([
       'warning mcp-variable-missing',
       'error mcp-server-unreadable',
     ])
   })
 
   it('are not put in twice: a value is text', () => {
-    const config = McpServerConfig.parse({ command: '${A}' })
-    expect(expandMcpServerConfig(config, { A: '${B}', B: 'x' })).toMatchObject({
-      config: { command: '${B}' },
+    const config = McpServerConfig.parse({ command: `\${A}` })
+    expect(expandMcpServerConfig(config, { A: `\${B}`, B: 'x' })).toMatchObject({
+      config: { command: `\${B}` },
     })
   })
 
@@ -158,9 +157,9 @@ describe('variables', () => {
     const secret = 'SECRET\u0001VALUE'
     const { diagnostics } = parse(
       {
-        a: { type: 'http', url: 'https://${T}', headers: {} },
-        b: { type: 'http', url: 'https://a.example', headers: { A: '${T}' } },
-        c: { command: '${T}', args: 'x' },
+        a: { type: 'http', url: `https://\${T}`, headers: {} },
+        b: { type: 'http', url: 'https://a.example', headers: { A: `\${T}` } },
+        c: { command: `\${T}`, args: 'x' },
       },
       { T: secret },
     )

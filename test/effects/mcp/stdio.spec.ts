@@ -5,9 +5,10 @@ import { describe, expect, it } from 'vitest'
 import type { McpServerConfig } from '../../../src/definitions/mcp-server-config.ts'
 import { createLocalProcessRunner } from '../../../src/effects/process/local-process-runner.ts'
 import { readProcess, startedWith } from '../../../src/effects/process/process-table.ts'
+import { runsStill } from '../../helpers/real-processes.ts'
 import { temporaryFolder } from '../../helpers/temporary-folder.ts'
 import { createVirtualClock } from '../../helpers/virtual-clock.ts'
-import { bareServer, callTool, OWNER, runsStill, testClients, until } from './support/clients.ts'
+import { bareServer, callTool, OWNER, testClients } from './support/clients.ts'
 
 const everything = path.join(
   path.dirname(
@@ -115,7 +116,7 @@ describe('the process of a server', () => {
   it('that survived an engine is found by its mark and ended by a resume', async () => {
     const clients = testClients({ bare: bareServer('mute') }, { connectTimeoutMs: 60_000 })
     void clients.start()
-    await until(() => clients.processes.length === 1)
+    await clients.hasStarted()
     const [started] = clients.processes
     expect(await createLocalProcessRunner({ graceMs: 100 }).endSurvivors([], [OWNER])).toBe(1)
     expect(runsStill(started?.pid ?? 0)).toBe(false)
@@ -153,13 +154,15 @@ describe('a server that fails', () => {
     const clock = createVirtualClock()
     const clients = testClients({ bare: bareServer('mute') }, { clock, connectTimeoutMs: 30_000 })
     const started = clients.start()
-    await until(() => clients.processes.length === 1)
+    await clients.hasStarted()
     clock.advance(29_999)
     expect(clients.statusOf('bare')).toEqual({ state: 'pending' })
     clock.advance(1)
-    await until(() => clients.statusOf('bare')?.state === 'failed')
-    expect(clients.statusOf('bare')).toMatchObject({ reason: 'it did not answer within 30 s' })
     await started
+    expect(clients.statusOf('bare')).toMatchObject({
+      state: 'failed',
+      reason: 'it did not answer within 30 s',
+    })
     expect(runsStill(clients.processes[0]?.pid ?? 0)).toBe(false)
     expect(clock.pending).toBe(0)
   })
@@ -185,7 +188,7 @@ describe('a server that fails', () => {
   it('is not waited for when it is closed while it starts', async () => {
     const clients = testClients({ bare: bareServer('mute') })
     const started = clients.start()
-    await until(() => clients.processes.length === 1)
+    await clients.hasStarted()
     await clients.close()
     await started
     expect(clients.statusOf('bare')).toEqual({ state: 'closed' })

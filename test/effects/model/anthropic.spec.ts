@@ -21,7 +21,7 @@ import {
 } from '../../helpers/messages-server.ts'
 import { cutAt, encodeEvents, eventsOfReply, wire } from '../../helpers/messages-sse.ts'
 import { createVirtualClock } from '../../helpers/virtual-clock.ts'
-import { aRequest, eventually, modelErrorOf, never, watch } from './requests.ts'
+import { aRequest, modelErrorOf, never, watch } from './requests.ts'
 
 const rich: ScriptedParts = {
   thinking: 'Hm… naïve? «ja»',
@@ -199,7 +199,7 @@ describe('a streamed reply', () => {
   it('gives a heartbeat for each ping', async () => {
     await withServer([textReply('x', { silentAfterEvents: 4, pingMs: 1 })], async (_, model) => {
       const seen = watch(model.stream(aRequest(), never))
-      await eventually(() => seen.deltas.length >= 8)
+      await seen.has(8)
       expect(seen.deltas.slice(4).every(({ type }) => type === 'heartbeat')).toBe(true)
       seen.unsubscribe()
     })
@@ -351,11 +351,13 @@ describe('ending a request', () => {
         const aborted = watch(model.stream(aRequest(), abort.signal))
         const left = watch(model.stream(aRequest(), never))
         await server.received(2)
-        await eventually(() => aborted.deltas.length === deltas && left.deltas.length === deltas)
+        await Promise.all([aborted.has(deltas), left.has(deltas)])
+        expect([aborted.deltas.length, left.deltas.length]).toEqual([deltas, deltas])
         abort.abort('stop')
         left.unsubscribe()
         expect([aborted.errors, left.errors]).toEqual([['stop'], []])
-        await eventually(() => server.requests.every(({ state }) => state === 'aborted'))
+        await server.settled()
+        expect(server.requests.map(({ state }) => state)).toEqual(['aborted', 'aborted'])
         // What `fetch` may open anew in their stead is idle, and gone after its keep-alive of four seconds.
       })
     })

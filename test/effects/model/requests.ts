@@ -2,6 +2,7 @@
 import type { Observable } from 'rxjs'
 import type { ModelDelta, ModelRequest } from '../../../src/effects/model/model.ts'
 import { ModelError } from '../../../src/effects/model/model.ts'
+import { createBell } from '../../helpers/bell.ts'
 
 /** A small request; `parts` replace its fields. */
 export const aRequest = (parts: Partial<ModelRequest> = {}): ModelRequest => ({
@@ -25,6 +26,8 @@ export interface Watched {
   readonly unsubscribe: () => void
   /** Resolves at the end, however the stream ends. */
   readonly ended: Promise<void>
+  /** Resolves when so many deltas have come. */
+  readonly has: (count: number) => Promise<void>
 }
 
 export function watch(stream: Observable<ModelDelta>): Watched {
@@ -34,9 +37,20 @@ export function watch(stream: Observable<ModelDelta>): Watched {
   })
   const deltas: ModelDelta[] = []
   const errors: unknown[] = []
-  const watched = { deltas, errors, completed: false, ended, unsubscribe: () => subscription.unsubscribe() }
+  const bell = createBell()
+  const watched = {
+    deltas,
+    errors,
+    completed: false,
+    ended,
+    has: (count: number) => bell.until(() => deltas.length >= count),
+    unsubscribe: () => subscription.unsubscribe(),
+  }
   const subscription = stream.subscribe({
-    next: (delta) => deltas.push(delta),
+    next: (delta) => {
+      deltas.push(delta)
+      bell.ring()
+    },
     error: (error: unknown) => {
       errors.push(error)
       end()
@@ -57,15 +71,6 @@ export async function modelErrorOf(promise: Promise<unknown>): Promise<ModelErro
   )
   if (!ModelError.is(outcome)) throw new Error(`expected a ModelError, got ${String(outcome)}`)
   return outcome
-}
-
-/** Resolves when `condition` holds, asking after every turn of the event loop; throws after `ms`. */
-export async function eventually(condition: () => boolean, ms = 2_000): Promise<void> {
-  const deadline = Date.now() + ms
-  while (!condition()) {
-    if (Date.now() > deadline) throw new Error(`not within ${ms} ms: ${condition}`)
-    await new Promise((resolve) => setTimeout(resolve, 2))
-  }
 }
 
 export const overloaded = (retryAfterMs?: number): ModelError =>

@@ -1,15 +1,17 @@
 import { spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
-import { mkdtemp, readdir, readFile, realpath, rm } from 'node:fs/promises'
+import { mkdtemp, readdir, realpath, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { omissionMarker } from '../../../src/effects/process/capped-output.ts'
 import { createLocalProcessRunner } from '../../../src/effects/process/local-process-runner.ts'
 import type { ProcessOutcome, ProcessRequest } from '../../../src/effects/process/process-runner.ts'
-import { readProcessTable, startTimeOf } from '../../../src/effects/process/process-table.ts'
+import { startTimeOf } from '../../../src/effects/process/process-table.ts'
 import { createVirtualClock } from '../../../src/effects/virtual-clock.ts'
+import { createBell } from '../../helpers/bell.ts'
+import { onceWritten, runsStill } from '../../helpers/real-processes.ts'
 
 const onLinux = process.platform === 'linux'
 const runner = createLocalProcessRunner({ graceMs: 100 })
@@ -31,16 +33,26 @@ const request = (command: string, overrides: Partial<ProcessRequest> = {}): Proc
 const run = (command: string, overrides?: Partial<ProcessRequest>): Promise<ProcessOutcome> =>
   runner.run(request(command, overrides))
 
-/** Whether anything of a group runs. Zombies do not. */
-const runsStill = (group: number): boolean =>
-  (readProcessTable() ?? []).some((entry) => entry.group === group && !entry.isDead)
-
-/** Waits for a file that a command makes to say that it is where it should be. */
-async function untilThere(path: string): Promise<string> {
-  for (;;) {
-    const text = await readFile(path, 'utf8').catch(() => '')
-    if (text !== '') return text
-    await new Promise((resolve) => setTimeout(resolve, 5))
+/** What this process signals to others from now on. Whoever ends a group looks whether it is there in each round. */
+function watchSignals() {
+  const bell = createBell()
+  const signals: (string | number)[] = []
+  let looks = 0
+  const kill = process.kill.bind(process)
+  const spy = vi.spyOn(process, 'kill').mockImplementation((pid, signal = 'SIGTERM') => {
+    if (signal === 0) looks += 1
+    else signals.push(signal)
+    bell.ring()
+    return kill(pid, signal)
+  })
+  onTestFinished(() => spy.mockRestore())
+  return {
+    signals,
+    /** Resolves after so many more rounds have begun. */
+    rounds: (count: number) => {
+      const wanted = looks + count
+      return bell.until(() => looks >= wanted)
+    },
   }
 }
 
@@ -171,7 +183,7 @@ describe('the end of a group', () => {
         group = pid
       },
     })
-    await untilThere(ready)
+    await onceWritten(ready)
     expect(runsStill(group)).toBe(true)
     abort.abort()
     expect(await outcome).toMatchObject({ exitCode: null, signal: 'SIGKILL', ended: 'aborted' })
@@ -183,23 +195,20 @@ describe('the end of a group', () => {
     const abort = new AbortController()
     const ready = join(cwd, 'patient-ready')
     const patient = createLocalProcessRunner({ clock, graceMs: 60_000 })
-    let isOver = false
-    const outcome = patient
-      .run(
-        request(`trap "" TERM; echo up > ${ready}; while :; do sleep 0.02; done`, { signal: abort.signal }),
-      )
-      .finally(() => {
-        isOver = true
-      })
-    await untilThere(ready)
+    const outcome = patient.run(
+      request(`trap "" TERM; echo up > ${ready}; while :; do sleep 0.02; done`, { signal: abort.signal }),
+    )
+    await onceWritten(ready)
+    const sent = watchSignals()
     abort.abort()
-    // Real time for real processes: long enough for a KILL that came too early to be seen.
-    await new Promise((resolve) => setTimeout(resolve, 100))
+    await sent.rounds(2)
+    expect(sent.signals).toEqual(['SIGTERM'])
     clock.advance(59_999)
-    await new Promise((resolve) => setTimeout(resolve, 100))
-    expect(isOver).toBe(false)
+    await sent.rounds(2)
+    expect(sent.signals).toEqual(['SIGTERM'])
     clock.advance(1)
     expect(await outcome).toMatchObject({ signal: 'SIGKILL', ended: 'aborted' })
+    expect(sent.signals.slice(0, 2)).toEqual(['SIGTERM', 'SIGKILL'])
     expect(clock.pending).toBe(0)
   })
 
@@ -234,7 +243,7 @@ describe('the end of a group', () => {
         mark: `${agent}/1.1.0`,
       })
       expect(outcome).toMatchObject({ output: 'out\n', ended: 'exit' })
-      const escaped = Number(await untilThere(pidFile))
+      const escaped = Number(await onceWritten(pidFile))
       expect(runsStill(escaped)).toBe(true)
       expect(await runner.endSurvivors([], [agent])).toBe(1)
       expect(runsStill(escaped)).toBe(false)
@@ -256,7 +265,7 @@ describe.runIf(onLinux)('survivors of a killed engine', () => {
     )
     // Both: a command can be up before its engine has said so.
     const line = await started
-    await untilThere(ready)
+    await onceWritten(ready)
     const exited = new Promise((resolve) => engine.once('exit', resolve))
     engine.kill('SIGKILL')
     await exited
@@ -286,7 +295,7 @@ describe.runIf(onLinux)('survivors of a killed engine', () => {
       killedEngine(leaves, ready),
       killedEngine(`echo up > ${other}; sleep 30`, other, 'a00000000000dead12/1.1.0'),
     ])
-    const escaped = Number(await untilThere(ready))
+    const escaped = Number(await onceWritten(ready))
     expect(runsStill(escaped)).toBe(true)
     expect(await runner.endSurvivors([], [AGENT])).toBe(2)
     expect([escaped, recorded.pid, neighbour.pid].map(runsStill)).toEqual([false, false, true])

@@ -96,8 +96,7 @@ describe('MCP servers', () => {
   it('of --mcp-config are taken from files and from JSON, with variables put in', async () => {
     await using world = createWorld()
     const path = json(world, 'project/extra.json', servers('from-file'))
-    // biome-ignore lint/suspicious/noTemplateCurlyInString: a variable of the file, not of this text
-    const args = ['${PORT}']
+    const args = [`\${PORT}`]
     const text = JSON.stringify({ mcpServers: { 'from-text': { command: 'run', args } } })
     const project = await world.open({
       mcpConfigs: ['extra.json', text, 'no-such.json', '{"broken'],

@@ -1,5 +1,6 @@
 /** Making worktrees in real repositories of every kind. */
 import {
+  appendFileSync,
   chmodSync,
   existsSync,
   lstatSync,
@@ -15,6 +16,7 @@ import {
 import path from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { agentTreeNames } from '../../../src/definitions/worktrees/names.ts'
+import { onceWritten } from '../../helpers/real-processes.ts'
 import {
   agentId,
   git,
@@ -115,8 +117,11 @@ describe('making a worktree', () => {
     const worktrees = worktreesWith()
     const abort = new AbortController()
     const plan = await worktrees.plan({ cwd: root, agentId: agentId(1), names: agentTreeNames(agentId(1)) })
+    const records = path.join(root, '.git/troupe/worktrees')
+    mkdirSync(records, { recursive: true })
+    const isRecorded = onceWritten(path.join(records, `${plan.name}.json`))
     const made = worktrees.create(plan, { cwd: root, signal: abort.signal })
-    setTimeout(() => abort.abort(new Error('enough')), 5)
+    void isRecorded.then(() => abort.abort(new Error('enough')))
     await expect(made).rejects.toThrow('enough')
     expect(remains(root)).toEqual(NOTHING_REMAINS)
   })
@@ -228,6 +233,29 @@ describe('repositories of every kind', () => {
     expect((await worktrees.decide(tree)).kind).toBe('keep')
     await worktrees.diff(root, tree.name)
     await worktrees.remove(tree)
+    expect(existsSync(sprung)).toBe(false)
+  })
+
+  it('with more filters than can be turned off nothing is done that might run one', async () => {
+    const root = repository()
+    const sprung = path.join(path.dirname(root), 'sprung')
+    const worktrees = worktreesWith({ uncommitted: 'snapshot' })
+    const tree = await makeTree(worktrees, root)
+    const filters = Array.from(
+      { length: 101 },
+      (_, i) => `[filter "f${i}"]\n\tclean = touch '${sprung}'; cat\n`,
+    )
+    appendFileSync(path.join(root, '.git/config'), filters.join(''))
+    write(root, { '.git/info/attributes': '*.txt filter=f100\n', 'a.txt': 'eno\n' })
+    write(tree.path, { 'a.txt': 'eno\n' })
+    const refused = { code: 'worktree-git-failed', message: expect.stringContaining('more filters') }
+    await expect(makeTree(worktrees, root, agentId(2))).rejects.toMatchObject(refused)
+    await expect(worktrees.diff(root, tree.name)).rejects.toMatchObject(refused)
+    await expect(worktrees.merge(root, tree.name)).rejects.toMatchObject(refused)
+    expect(await worktrees.decide(tree)).toMatchObject({
+      kind: 'keep',
+      reasons: [expect.stringContaining('more filters')],
+    })
     expect(existsSync(sprung)).toBe(false)
   })
 

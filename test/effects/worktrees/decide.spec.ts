@@ -240,27 +240,30 @@ describe('the decision', () => {
     )
   })
 
-  it('commits in a submodule of the tree count, also when it has been put back', async () => {
-    const inner = repository('inner')
-    const root = repository()
-    git(root, '-c', 'protocol.file.allow=always', 'submodule', '--quiet', 'add', inner, 'sub')
-    git(root, 'commit', '--quiet', '-m', 'sub')
-    const worktrees = worktreesWith()
-    const tree = await makeTree(worktrees, root)
-    git(tree.path, '-c', 'protocol.file.allow=always', 'submodule', '--quiet', 'update', '--init')
-    expect((await worktrees.decide(tree)).kind).toBe('remove')
-    const sub = path.join(tree.path, 'sub')
-    const at = git(sub, 'rev-parse', 'HEAD')
-    git(sub, 'commit', '--quiet', '--allow-empty', '-m', 'work')
-    git(sub, 'checkout', '--quiet', at)
-    expect(await worktrees.decide(tree)).toMatchObject({
-      kind: 'keep',
-      reasons: [expect.stringContaining('submodule sub')],
-    })
-    git(sub, 'reflog', 'expire', '--expire=all', '--all')
-    expect(await settle(worktrees, tree)).toBe('remove')
-    expect(remains(root)).toEqual(NOTHING_REMAINS)
-  })
+  it.each(['sub', 'with\ta tab'])(
+    'commits in a submodule of the tree at %j count, also when it has been put back',
+    async (at) => {
+      const inner = repository('inner')
+      const root = repository()
+      git(root, '-c', 'protocol.file.allow=always', 'submodule', '--quiet', 'add', inner, at)
+      git(root, 'commit', '--quiet', '-m', 'sub')
+      const worktrees = worktreesWith()
+      const tree = await makeTree(worktrees, root)
+      git(tree.path, '-c', 'protocol.file.allow=always', 'submodule', '--quiet', 'update', '--init')
+      expect((await worktrees.decide(tree)).kind).toBe('remove')
+      const sub = path.join(tree.path, at)
+      const head = git(sub, 'rev-parse', 'HEAD')
+      git(sub, 'commit', '--quiet', '--allow-empty', '-m', 'work')
+      git(sub, 'checkout', '--quiet', head)
+      expect(await worktrees.decide(tree)).toMatchObject({
+        kind: 'keep',
+        reasons: [expect.stringContaining(`submodule ${at}`)],
+      })
+      git(sub, 'reflog', 'expire', '--expire=all', '--all')
+      expect(await settle(worktrees, tree)).toBe('remove')
+      expect(remains(root)).toEqual(NOTHING_REMAINS)
+    },
+  )
 
   it('ignored files count where it is so set', async () => {
     const root = repository()
@@ -386,7 +389,7 @@ describe('the sweep', () => {
     const root = repository()
     const dead = worktreesOfDead()
     const [kept, merged] = [await makeTree(dead, root, agentId(1)), await makeTree(dead, root, agentId(2))]
-    await dead.release(kept, { forGood: true })
+    await dead.keep(kept)
     git(merged.path, 'commit', '--quiet', '--allow-empty', '-m', 'work')
     await worktreesWith().merge(root, merged.name)
     expect((await worktreesWith().sweep(root)).kept.map(({ name }) => name)).toEqual([kept.name, merged.name])

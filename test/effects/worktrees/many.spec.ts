@@ -4,6 +4,8 @@ import { existsSync, readdirSync } from 'node:fs'
 import path from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import { systemClock } from '../../../src/effects/clock.ts'
+import { endSurvivors } from '../../../src/effects/process/end-survivors.ts'
 import { type CompiledWorker, compileWorker } from '../../crash/support/compile-worker.ts'
 import { NOTHING_REMAINS, remains, repository, worktreesWith } from './world.ts'
 
@@ -43,8 +45,9 @@ it('processes that are killed while they make them: the sweep leaves nothing', {
     setTimeout(() => running.child.kill('SIGKILL'), ms)
     await running.catch(() => {})
   }
-  // What git was doing then goes on for a moment.
-  await new Promise((resolve) => setTimeout(resolve, 300))
-  expect((await worktreesWith().sweep(root)).problems).toEqual([])
+  // What git was doing then goes on; the sweep ends it, as that of an engine does.
+  const patience = { clock: systemClock, graceMs: 10_000 }
+  const worktrees = worktreesWith({}, (id) => endSurvivors([], [id], patience))
+  expect((await worktrees.sweep(root)).problems).toEqual([])
   expect(remains(root)).toEqual(NOTHING_REMAINS)
 })

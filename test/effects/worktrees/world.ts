@@ -79,9 +79,12 @@ export function write(root: string, files: Readonly<Record<string, string>>): vo
   }
 }
 
-/** Worktrees as an engine in this process has them. */
-export function worktreesWith(options: WorktreeOptions = {}): Worktrees {
-  return createGitWorktrees({ options, owners: worktreeOwners(async () => {}) })
+/** Worktrees as an engine in this process has them. By default nobody looks for processes that the dead have left. */
+export function worktreesWith(
+  options: WorktreeOptions = {},
+  endSurvivors: (agentId: string) => Promise<unknown> = async () => {},
+): Worktrees {
+  return createGitWorktrees({ options, owners: worktreeOwners(endSurvivors) })
 }
 
 /** Worktrees of an engine that has died: to everybody else its process is gone. */

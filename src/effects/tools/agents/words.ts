@@ -1,10 +1,14 @@
 /** How agents read in results of tools. */
 import { inert } from '../../../definitions/context/envelope.ts'
+import { onOneLine } from '../../../definitions/context/text.ts'
 import type { ToolOutput } from '../tool.ts'
 import type { TaskAnswer, TaskStatus } from './agents-port.ts'
 
 const MAX_DESCRIPTION = 120
 const MAX_ACTIVITY = 80
+
+/** An agent's own words in a line of ours: a line of theirs must not look like another agent. */
+const inOneLine = (text: string, max: number): string => onOneLine(inert(text.slice(0, max)))
 
 /** One line. */
 export function taskLine({
@@ -17,7 +21,7 @@ export function taskLine({
   toolUses,
 }: TaskStatus): string {
   const who = name === undefined ? taskId : `${taskId} ("${inert(name)}")`
-  return `${who}  ${agentType}  ${status}  ${inert(description.slice(0, MAX_DESCRIPTION))} (${turns} turns, ${toolUses} tool uses)`
+  return `${who}  ${agentType}  ${status}  ${inOneLine(description, MAX_DESCRIPTION)} (${turns} turns, ${toolUses} tool uses)`
 }
 
 /** What is known of a task that goes on. */
@@ -31,7 +35,7 @@ export function taskText(task: TaskStatus): string {
           `worktree: ${task.worktreePath}${task.worktreeBranch === undefined ? '' : ` (branch ${task.worktreeBranch})`}`,
         ]),
     ...(task.pendingMessages > 0 ? [`messages that wait for it: ${task.pendingMessages}`] : []),
-    ...task.lastActivities.map((activity) => `- ${inert(activity.slice(0, MAX_ACTIVITY))}`),
+    ...task.lastActivities.map((activity) => `- ${inOneLine(activity, MAX_ACTIVITY)}`),
   ].join('\n')
 }
 
@@ -61,5 +65,5 @@ export function answerOutput(answer: TaskAnswer, taskId: string): ToolOutput {
 
 export function unknownAgent(id: string, known: readonly TaskStatus[]): string {
   const who = known.length === 0 ? 'There are none.' : `There are:\n${known.map(taskLine).join('\n')}`
-  return `There is no agent "${inert(id.slice(0, MAX_DESCRIPTION))}" here. ${who}`
+  return `There is no agent "${inOneLine(id, MAX_DESCRIPTION)}" here. ${who}`
 }

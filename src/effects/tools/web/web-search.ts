@@ -1,5 +1,6 @@
 /** The tool `WebSearch`, for hosts that have a search engine. */
 import * as z from 'zod'
+import { messageOf } from '../../../definitions/message-of.ts'
 import { sleep } from '../../clock.ts'
 import { counted } from '../lines.ts'
 import { failure, refusalsAsResults } from '../refusals.ts'
@@ -85,7 +86,7 @@ export function webSearchTool(provider: SearchProvider): Tool<WebSearchInput> {
         } catch (error) {
           if (context.signal.aborted) return failure('Interrupted. The search was ended.')
           if (ToolRefusal.is(error)) throw error
-          return failure(`The search failed: ${error instanceof Error ? error.message : String(error)}`)
+          return failure(`The search failed: ${messageOf(error)}`)
         } finally {
           done.abort()
           // Whichever lost the race may still fail, which nobody waits for.

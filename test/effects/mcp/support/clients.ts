@@ -17,8 +17,8 @@ import {
   type McpClientsOptions,
 } from '../../../../src/effects/mcp/mcp-clients.ts'
 import type { OpenLink, ServerProcess } from '../../../../src/effects/mcp/server-link.ts'
-import { readProcessTable } from '../../../../src/effects/process/process-table.ts'
 import type { Tool, ToolContext, ToolOutput } from '../../../../src/effects/tools/tool.ts'
+import { createBell } from '../../../helpers/bell.ts'
 
 export const OWNER = 'a00000000000000e1'
 
@@ -30,6 +30,8 @@ export function bareServer(...ways: readonly string[]): Extract<McpServerConfig,
 
 export interface TestClients extends McpClients {
   readonly processes: readonly ServerProcess[]
+  /** Resolves when a process has started. */
+  hasStarted(): Promise<void>
   readonly diagnostics: readonly McpDiagnostic[]
   /** What the engine would have been told, in order. */
   readonly story: readonly string[]
@@ -43,6 +45,7 @@ export function testClients(
   const processes: ServerProcess[] = []
   const diagnostics: McpDiagnostic[] = []
   const story: string[] = []
+  const bell = createBell()
   const clients = createMcpClients({
     servers: new Map(Object.entries(servers)),
     owner: OWNER,
@@ -53,6 +56,7 @@ export function testClients(
     onStarted: (started) => {
       story.push(`${started.server} started`)
       processes.push(started)
+      bell.ring()
     },
     onEnded: ({ server }) => story.push(`${server} ended`),
     onToolsChanged: ({ server }) => story.push(`${server} has tools`),
@@ -60,7 +64,8 @@ export function testClients(
     ...options,
   })
   onTestFinished(() => clients.close())
-  return { ...clients, processes, diagnostics, story }
+  const hasStarted = () => bell.until(() => processes.length > 0)
+  return { ...clients, processes, hasStarted, diagnostics, story }
 }
 
 /** Calls a tool as the engine does, input checked. */
@@ -75,15 +80,6 @@ export async function callTool(
   const { signal = new AbortController().signal, key = 'the-key' } = context
   // What the tools of servers use of a context; the rest is for tools that touch the machine.
   return tool.run(tool.inputSchema.parse(input), { signal, key } as ToolContext)
-}
-
-/** Whether anything of a group runs. Zombies do not. */
-export const runsStill = (group: number): boolean =>
-  (readProcessTable() ?? []).some((entry) => entry.group === group && !entry.isDead)
-
-/** Waits for what happens outside of the test. */
-export async function until(isSo: () => boolean): Promise<void> {
-  while (!isSo()) await new Promise((resolve) => setTimeout(resolve, 5))
 }
 
 /** A server in the test: what it lists may be changed, what it answers is given. */

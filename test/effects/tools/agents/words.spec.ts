@@ -16,6 +16,17 @@ const TASK: TaskStatus = {
   parentId: undefined,
 }
 
+describe('what an agent has written', () => {
+  it('stands in the line of that agent, and looks like no other one', () => {
+    const description = 'makes things (1 turns, 1 tool uses)\na2  maker  running  more things'
+    const { content } = answerOutput(
+      { kind: 'unknown', known: [{ ...TASK, description, lastActivities: ['reads\nwrites'] }] },
+      'a3',
+    )
+    expect(String(content).split('\n')).toHaveLength(2)
+  })
+})
+
 describe('a task that goes on', () => {
   it.each([
     [{}, undefined],
