@@ -12,8 +12,8 @@ import { access } from 'node:fs/promises'
 import { printable } from '../definitions/context/text.ts'
 import type { FileDiagnostic } from '../definitions/files/agent-file.ts'
 import { listPrices } from '../definitions/prices.ts'
+import type { Project } from '../effects/project/project.ts'
 import type { Engine, EngineOptions, Run, RunResult } from '../engine/api.ts'
-import { projectOptions } from './agents-options.ts'
 import type { RunArguments } from './arguments.ts'
 import { chooseModel, type ModelChoice, OFFLINE, openModel } from './choose-model.ts'
 import { coloursFor } from './colours.ts'
@@ -22,6 +22,7 @@ import { CliError, EXIT, UsageError } from './errors.ts'
 import { formatCount, formatDuration, tokensOf } from './format.ts'
 import { EXIT_CODE_OF, type Host, homeOf, type StopSignal } from './host.ts'
 import { factsInFlight } from './in-flight.ts'
+import { openProjectOf, requireFolders } from './open-project.ts'
 import { createProgress, type Progress, type ProgressStyle } from './progress.ts'
 import { readPrompt } from './read-prompt.ts'
 import { errorOf, subtypeOf } from './result-line.ts'
@@ -43,6 +44,7 @@ interface Resumed {
 /** Runs, and resolves with the exit code. Rejects with a `CliError` when it cannot even begin. */
 export async function runCommand(args: RunArguments, host: Host): Promise<number> {
   await requireReadable(host.cwd)
+  await requireFolders(args.addDirs, host.cwd)
   const choice = chooseModel(args.model, host.env)
   const retries = retriesIn(host.env)
   const resumed = await sessionToResume(args, host)
@@ -61,9 +63,8 @@ export async function runCommand(args: RunArguments, host: Host): Promise<number
   if (args.maxTurns !== undefined && prompt === undefined && branchOf === undefined) {
     throw new UsageError('--max-turns limits a new run; give a prompt as well')
   }
+  const project = await openProjectOf(args, host, { watch: true })
   if (choice.kind === 'offline' && choice.notice !== undefined) host.stderr.write(`${choice.notice}\n`)
-
-  const project = await host.openProject({ ...(await projectOptions(args, host)), watch: true })
   const engine = await host.createEngine({
     ...(await engineOptions(args, choice, host)),
     project,
@@ -89,7 +90,11 @@ export async function runCommand(args: RunArguments, host: Host): Promise<number
       })
     : undefined
   void stop.heard.then(() => asker?.stop())
-  const output = createRunOutput(args.outputFormat, host.stdout, await streamJson(args, choice, host))
+  const output = createRunOutput(
+    args.outputFormat,
+    host.stdout,
+    await streamJson(args, choice, host, project),
+  )
   const subscription = engine.events$.subscribe((event) => {
     if (event.kind === 'diagnostic') progress.line(`troupe: ${event.message}`)
     output.event(event)
@@ -359,14 +364,19 @@ function progressStyle(
   return verbose ? 'lines' : 'none'
 }
 
-async function streamJson(args: RunArguments, choice: ModelChoice, host: Host): Promise<StreamJson> {
+async function streamJson(
+  args: RunArguments,
+  choice: ModelChoice,
+  host: Host,
+  { permissions }: Pick<Project, 'permissions'>,
+): Promise<StreamJson> {
   const { tools, agents } = await host.builtIns()
   return createStreamJson({
     cwd: host.cwd,
     tools,
     agents,
     model: choice.kind === 'offline' ? OFFLINE : (choice.modelId ?? 'sonnet'),
-    permissionMode: args.permissionMode ?? 'default',
+    permissionMode: args.permissionMode ?? permissions?.defaultMode ?? 'default',
     apiKeySource: choice.kind === 'anthropic' ? choice.apiKeySource : 'none',
     version: host.version,
     partial: args.includePartialMessages,
