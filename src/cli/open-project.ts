@@ -10,35 +10,67 @@ import { UsageError } from './errors.ts'
 import type { Host } from './host.ts'
 
 /**
- * Opens it. A broken file of a project is told and passed over; what somebody has just typed is refused instead: who
- * gives `--settings` with a deny rule must not get a run without it. Rejects with a {@link UsageError}.
+ * Opens it for commands that look at it. A broken file of a project is told and passed over; `--settings` that are broken
+ * are refused instead: who gives them with a deny rule must not get an answer without it. Rejects with a
+ * {@link UsageError}.
  */
-export async function openProjectOf(
+export const openProjectOf = (args: ProjectArguments, host: Host): Promise<Project> =>
+  openUnless(args, host, {}, settingsPlaces(args, host.cwd))
+
+/** Opens it for a run, and follows its files. What is wrong in any of its flags is refused. */
+export const openProjectToRun = (args: ProjectArguments, host: Host): Promise<Project> => {
+  const flags = [
+    ...settingsPlaces(args, host.cwd),
+    ...(args.agents === undefined ? [] : [{ flag: '--agents', place: '--agents' }]),
+    ...args.pluginDirs.flatMap((value) => placesOf('--plugin-dir', value, host.cwd)),
+    ...args.mcpConfigs.flatMap((value) => placesOf('--mcp-config', value, host.cwd)),
+  ]
+  return openUnless(args, host, { watch: true }, flags)
+}
+
+/** Where the value of a flag is spoken of by diagnostics. */
+interface FlagPlace {
+  readonly flag: string
+  /** The flag itself for a text, or the path of a file. */
+  readonly place: string
+}
+
+const settingsPlaces = ({ settings }: ProjectArguments, cwd: string): readonly FlagPlace[] =>
+  settings === undefined ? [] : placesOf('--settings', settings, cwd)
+
+const placesOf = (flag: string, value: string, cwd: string): readonly FlagPlace[] => [
+  { flag, place: flag },
+  { flag, place: resolve(cwd, value) },
+]
+
+async function openUnless(
   args: ProjectArguments,
   host: Host,
-  more: Pick<ProjectOptions, 'watch'> = {},
+  more: Pick<ProjectOptions, 'watch'>,
+  flags: readonly FlagPlace[],
 ): Promise<Project> {
   const project = await host.openProject({ ...(await projectOptions(args, host)), ...more })
-  const problem = settingsProblem(args.settings, project, host.cwd)
+  const problem = problemWith(flags, project)
   if (problem === undefined) return project
   await project.close()
   throw new UsageError(problem)
 }
 
-/** What is wrong with the value of `--settings`, in one line. */
-function settingsProblem(
-  value: string | undefined,
+/** What is wrong with what was typed, in one line. */
+function problemWith(
+  flags: readonly FlagPlace[],
   { diagnostics }: Pick<Project, 'diagnostics'>,
-  cwd: string,
 ): string | undefined {
-  if (value === undefined) return undefined
-  const places = ['--settings', resolve(cwd, value)]
-  const wrong = diagnostics.find(({ severity, file }) => severity === 'error' && places.includes(file))
-  if (wrong === undefined) return undefined
-  const { file, line, column, message } = wrong
-  const name = file === '--settings' ? file : `--settings ${file}`
-  const place = line === undefined ? '' : `, line ${line}${column === undefined ? '' : `, column ${column}`}`
-  return `${name}${place}: ${message}`
+  for (const { severity, file, line, column, message } of diagnostics) {
+    const found = flags.find(({ place }) => place === file)
+    if (severity !== 'error' || found === undefined) continue
+    if (message.startsWith(file)) return message
+    const name = file === found.flag ? file : `${found.flag} ${file}`
+    const place =
+      line === undefined ? '' : `, line ${line}${column === undefined ? '' : `, column ${column}`}`
+    return `${name}${place}: ${message}`
+  }
+  return undefined
 }
 
 /** Checks the folders of `--add-dir`, as written. Rejects with a {@link UsageError}. */

@@ -8,7 +8,7 @@
  *   R4  However it ends, the engine is closed and the terminal is as it was.
  */
 import { constants } from 'node:fs'
-import { access } from 'node:fs/promises'
+import { access, stat } from 'node:fs/promises'
 import { printable } from '../definitions/context/text.ts'
 import type { FileDiagnostic } from '../definitions/files/agent-file.ts'
 import { listPrices } from '../definitions/prices.ts'
@@ -25,7 +25,7 @@ import { counted, formatCount, formatDuration, tokensOf } from './format.ts'
 import { EXIT_CODE_OF, type Host, homeOf } from './host.ts'
 import { factsInFlight } from './in-flight.ts'
 import { askHowToLeave, backgroundDone } from './leave.ts'
-import { openProjectOf, requireFolders } from './open-project.ts'
+import { openProjectToRun, requireFolders } from './open-project.ts'
 import { createProgress, type Progress, type ProgressStyle } from './progress.ts'
 import { readPrompt } from './read-prompt.ts'
 import { errorOf, subtypeOf } from './result-line.ts'
@@ -48,6 +48,7 @@ interface Resumed {
 /** Runs, and resolves with the exit code. Rejects with a `CliError` when it cannot even begin. */
 export async function runCommand(args: RunArguments, host: Host): Promise<number> {
   await requireReadable(host.cwd)
+  await requireHome(host)
   await requireFolders(args.addDirs, host.cwd)
   const choice = chooseModel(args.model, host.env)
   const retries = retriesIn(host.env)
@@ -67,7 +68,7 @@ export async function runCommand(args: RunArguments, host: Host): Promise<number
   if (args.maxTurns !== undefined && prompt === undefined && branchOf === undefined) {
     throw new UsageError('--max-turns limits a new run; give a prompt as well')
   }
-  const project = await openProjectOf(args, host, { watch: true })
+  const project = await openProjectToRun(args, host)
   if (choice.kind === 'offline' && choice.notice !== undefined) host.stderr.write(`${choice.notice}\n`)
   const engine = await host.createEngine({
     ...(await engineOptions(args, choice, host)),
@@ -294,6 +295,14 @@ async function requireReadable(folder: string): Promise<void> {
   } catch (error) {
     throw new CliError(`the directory ${folder} cannot be read; go to one that can`, { cause: error })
   }
+}
+
+/** It may be made yet; a file in its place would be met by the first line of the log only. */
+async function requireHome(host: Host): Promise<void> {
+  const home = homeOf(host)
+  const found = await stat(home).catch(() => undefined)
+  if (found?.isDirectory() === false)
+    throw new CliError(`${home}, where sessions are kept, is no folder; set TROUPE_HOME to one`)
 }
 
 async function sessionToResume({ session }: RunArguments, host: Host): Promise<Resumed | undefined> {
