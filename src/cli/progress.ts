@@ -71,13 +71,13 @@ export function createProgress(options: ProgressOptions): Progress {
     const nodes = tree.nodes()
     const rows = renderTree(nodes, {
       now: clock.now(),
-      width: Math.max(20, (output.columns ?? 80) - 1),
-      height: Math.max(3, Math.min(MAX_ROWS, (output.rows ?? 24) - (hint === undefined ? 2 : 3))),
+      width: Math.max(20, (output.columns || 80) - 1),
+      height: Math.max(3, Math.min(MAX_ROWS, (output.rows || 24) - (hint === undefined ? 2 : 3))),
       colours,
       paintOf,
     })
     if (hint !== undefined && isWaitedFor(nodes, clock.now() - HINT_MS))
-      rows.push(colours.dim(oneLine(hint, Math.max(20, (output.columns ?? 80) - 1))))
+      rows.push(colours.dim(oneLine(hint, Math.max(20, (output.columns || 80) - 1))))
     output.write(`${erase()}${rows.map((row) => `${row}\n`).join('')}`)
     drawn = rows.length
     drawnAt = clock.now()
