@@ -16,6 +16,8 @@ export interface AgentNode {
   readonly parentId: string | undefined
   readonly depth: number
   readonly status: 'running' | 'suspended' | EndStatus
+  /** Nobody waits for its run. */
+  readonly isInBackground: boolean
   readonly turns: number
   readonly toolUses: number
   /** All tokens of its own requests. */
@@ -58,6 +60,7 @@ export function createAgentTree(cwd: string): AgentTree {
       parentId: birth?.parent?.agentId,
       depth: birth?.depth ?? 0,
       status: 'running',
+      isInBackground: false,
       turns: 0,
       toolUses: 0,
       tokens: 0,
@@ -86,6 +89,7 @@ export function createAgentTree(cwd: string): AgentTree {
         if (node.parentId === undefined) forgetDescendants(node)
         Object.assign(node, {
           status: 'running',
+          isInBackground: event.background === true,
           startedAt: at,
           endedAt: undefined,
           lastActivity: 'starting',
@@ -106,6 +110,9 @@ export function createAgentTree(cwd: string): AgentTree {
         return event.outcome === 'ok'
           ? undefined
           : `call ${event.outcome}: ${resultLine(event.result.content)}`
+      case 'agent.backgrounded':
+        node.isInBackground = true
+        return 'goes on in the background'
       case 'review.requested':
         node.lastActivity = 'its work is reviewed'
         return undefined
@@ -151,7 +158,6 @@ export function createAgentTree(cwd: string): AgentTree {
         return node.lastActivity
       case 'agent.spawned':
       case 'agent.prepared':
-      case 'agent.backgrounded':
       case 'call.started':
       case 'process.started':
         return undefined

@@ -11,6 +11,10 @@ export interface ProjectArguments {
   readonly pluginDirs: readonly string[]
   /** Files or JSON texts. */
   readonly mcpConfigs: readonly string[]
+  /** A file or a JSON text. */
+  readonly settings: string | undefined
+  /** Further folders to work in, as written; relative to the working directory. */
+  readonly addDirs: readonly string[]
   readonly trustProject: boolean
 }
 
@@ -27,6 +31,8 @@ export interface ProjectOptionValues {
   readonly agents?: string
   readonly pluginDir?: readonly string[]
   readonly mcpConfig?: readonly string[]
+  readonly settings?: string
+  readonly addDir?: readonly string[]
   readonly trustProject?: boolean
 }
 
@@ -36,6 +42,12 @@ export function withProjectOptions(command: Command): Command {
     .option('--agents <json>', 'more agents: {"name": {"description": "…", "prompt": "…"}}')
     .option('--plugin-dir <dir>', 'a folder with a plugin; may be given again', collectPath)
     .option('--mcp-config <configs...>', 'MCP servers: files or JSON', collectPath)
+    .option(
+      '--settings <file-or-json>',
+      'settings that are stronger than those of the project and your own',
+      notEmpty,
+    )
+    .option('--add-dir <directories...>', 'further folders that agents work in', collectPath)
     .option('--trust-project', 'let the project bring hooks and MCP servers, which are programs')
 }
 
@@ -45,6 +57,8 @@ export function projectArguments(options: ProjectOptionValues): ProjectArguments
     agents: options.agents,
     pluginDirs: options.pluginDir ?? [],
     mcpConfigs: options.mcpConfig ?? [],
+    settings: options.settings,
+    addDirs: options.addDir ?? [],
     trustProject: options.trustProject ?? false,
   }
 }
@@ -85,7 +99,12 @@ export function addAgentsCommand(program: Command, done: (parsed: AgentsArgument
 const noCommand = (word: string): string =>
   `"${word}" is no command of troupe agents.${didYouMean(word, ['list', 'validate', 'show'])} See troupe agents --help`
 
-function collectPath(value: string, previous: readonly string[] = []): readonly string[] {
+const collectPath = (value: string, previous: readonly string[] = []): readonly string[] => [
+  ...previous,
+  notEmpty(value),
+]
+
+function notEmpty(value: string): string {
   if (value.trim() === '') throw new InvalidArgumentError('It is empty.')
-  return [...previous, value]
+  return value
 }

@@ -5,13 +5,15 @@ import { projectOptions } from './agents-options.ts'
 import { showAgent } from './agents-show.ts'
 import { validateAgents, validatePaths } from './agents-validate.ts'
 import type { Host } from './host.ts'
+import { openProjectOf, requireFolders } from './open-project.ts'
 
 /** Writes the answer to standard output. Starts nothing. Resolves with the exit code. */
 export async function agentsCommand(args: AgentsArguments, host: Host): Promise<number> {
   const options = await projectOptions(args, host)
   if (args.action === 'validate' && args.paths.length > 0)
     return validatePaths(args, options.toolNames ?? [], host)
-  const project = await host.openProject(options)
+  await requireFolders(args.addDirs, host.cwd)
+  const project = await openProjectOf(args, host)
   try {
     switch (args.action) {
       case 'list':

@@ -17,6 +17,8 @@ export async function projectOptions(args: ProjectArguments, host: Host): Promis
     ...(args.agents !== undefined && { agentsJson: args.agents }),
     plugins: args.pluginDirs.map((dir) => ({ dir: resolve(host.cwd, dir) })),
     mcpConfigs: args.mcpConfigs,
+    ...(args.settings !== undefined && { settings: args.settings }),
+    directories: args.addDirs,
     trust: args.trustProject,
     clock: host.clock,
   }

@@ -23,6 +23,11 @@ export interface Output {
 /** Standard input. Iterated at most once. */
 interface Input extends AsyncIterable<string | Uint8Array> {
   readonly isTTY: boolean
+  /**
+   * Lets every key through at once and as it is (true), or leaves lines to the terminal again (false). Returns whether
+   * keys come through now: while the process is in the background nothing is set. Absent: there is no terminal.
+   */
+  setRaw?(isRaw: boolean): boolean
 }
 
 /** What asks the program to stop. `SIGPIPE` stands for a reader of standard output that went away. */
@@ -51,6 +56,10 @@ export interface Host {
   readonly userHome: string
   /** Calls `listener` for each signal until it is taken off. While nobody listens a signal ends the process. */
   onStopSignal(listener: (signal: StopSignal) => void): () => void
+  /** Stops the process as Ctrl-Z does; returns when it goes on. */
+  stopProcess(): void
+  /** Calls `listener` each time the process goes on after a stop, until it is taken off. */
+  onContinued(listener: () => void): () => void
   /** Ends the process without waiting for anything. */
   exitNow(code: number): void
   createEngine(options: EngineOptions): Engine | Promise<Engine>

@@ -1,10 +1,11 @@
 /** Sessions as the journal keeps them, for the command line. */
-import { realpathSync } from 'node:fs'
+import { realpathSync, statSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { createFileStorage } from '../journal/file-storage.ts'
 import { sessionPaths } from '../journal/paths.ts'
 import { readEntries } from '../journal/read-entries.ts'
 import { findSession, latestSession, listSessions } from '../journal/sessions.ts'
+import type { Storage } from '../journal/storage.ts'
 import type { AgentId, SessionId } from '../machines/ids.ts'
 import { CliError } from './errors.ts'
 import type { SessionReader } from './session-reader.ts'
@@ -42,6 +43,13 @@ export function createJournalReader(home: string, cwd: string): SessionReader {
       if ((await storage.stat(path)) === undefined) {
         throw new CliError(`there is no log at ${path}; see troupe sessions`)
       }
+      if (statSync(path).isDirectory()) {
+        throw new CliError(`${path} is a folder; name a log file in it, or the start of a session id`)
+      }
+      // Of a log by its name, damage is told line by line.
+      if (!path.endsWith('.jsonl') && !(await beginsAsLog(storage, path))) {
+        throw new CliError(`${path} is no log: its first line is no JSON object`)
+      }
       if (basename(path).startsWith('agent-')) return [path]
       return [path, ...(await subagents(join(path.replace(/\.jsonl$/, ''), 'subagents')))]
     },
@@ -58,6 +66,12 @@ export function createJournalReader(home: string, cwd: string): SessionReader {
       return line
     },
   }
+}
+
+/** A first line that a kill has torn begins as one, too; so does nothing. */
+async function beginsAsLog(storage: Storage, path: string): Promise<boolean> {
+  for await (const bytes of storage.read(path)) return Buffer.from(bytes).toString('utf8').startsWith('{')
+  return true
 }
 
 function realPath(path: string): string {

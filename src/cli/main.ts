@@ -5,6 +5,7 @@ import { systemClock } from '../effects/clock.ts'
 import { systemIds } from '../effects/ids.ts'
 import { VERSION } from '../engine/version.ts'
 import { EXIT_CODE_OF, type Host, type Output, type StopSignal } from './host.ts'
+import { setRawMode } from './raw-terminal.ts'
 import { main } from './run-cli.ts'
 
 const ASKING: ReadonlySet<string> = new Set(['AskUserQuestion', 'ExitPlanMode'])
@@ -55,6 +56,7 @@ const host: Host = {
     get isTTY() {
       return process.stdin.isTTY === true
     },
+    setRaw: (isRaw) => process.stdin.isTTY === true && setRawMode(process.stdin, isRaw),
     [Symbol.asyncIterator]: () => process.stdin[Symbol.asyncIterator](),
   },
   stdout: outputOf(process.stdout),
@@ -66,6 +68,13 @@ const host: Host = {
   onStopSignal(listener) {
     listeners.add(listener)
     return () => void listeners.delete(listener)
+  },
+  stopProcess: () => {
+    process.kill(0, 'SIGTSTP')
+  },
+  onContinued(listener) {
+    process.on('SIGCONT', listener)
+    return () => void process.off('SIGCONT', listener)
   },
   exitNow: (code) => process.exit(code),
   async createEngine(options) {

@@ -17,6 +17,8 @@ import type { Output } from './host.ts'
 
 const FRAME_MS = 100
 const TICK_MS = 1000
+/** Milliseconds. */
+const HINT_MS = 2000
 /** Agents that are drawn; more are counted. */
 const MAX_ROWS = 16
 
@@ -30,6 +32,8 @@ export interface ProgressOptions {
   /** The `color` of the definition of this name. */
   readonly colorOf: (agentType: string) => string | undefined
   readonly cwd: string
+  /** A row under the tree, while the main agent has waited for another one for {@link HINT_MS}. */
+  readonly hint?: string
 }
 
 export interface Progress {
@@ -48,7 +52,8 @@ export interface Progress {
 }
 
 /** Progress that follows the events of one session. */
-export function createProgress({ style, output, clock, colours, colorOf, cwd }: ProgressOptions): Progress {
+export function createProgress(options: ProgressOptions): Progress {
+  const { style, output, clock, colours, colorOf, cwd, hint } = options
   const paintOf = (node: AgentNode): ((text: string) => string) => paintFor(colorOf(node.agentType), colours)
   const tree = createAgentTree(cwd)
   const began = clock.now()
@@ -63,13 +68,16 @@ export function createProgress({ style, output, clock, colours, colorOf, cwd }: 
 
   const draw = (): void => {
     if (keptBack !== undefined) return
-    const rows = renderTree(tree.nodes(), {
+    const nodes = tree.nodes()
+    const rows = renderTree(nodes, {
       now: clock.now(),
-      width: Math.max(20, (output.columns ?? 80) - 1),
-      height: Math.max(3, Math.min(MAX_ROWS, (output.rows ?? 24) - 2)),
+      width: Math.max(20, (output.columns || 80) - 1),
+      height: Math.max(3, Math.min(MAX_ROWS, (output.rows || 24) - (hint === undefined ? 2 : 3))),
       colours,
       paintOf,
     })
+    if (hint !== undefined && isWaitedFor(nodes, clock.now() - HINT_MS))
+      rows.push(colours.dim(oneLine(hint, Math.max(20, (output.columns || 80) - 1))))
     output.write(`${erase()}${rows.map((row) => `${row}\n`).join('')}`)
     drawn = rows.length
     drawnAt = clock.now()
@@ -153,6 +161,13 @@ export function createProgress({ style, output, clock, colours, colorOf, cwd }: 
   }
 }
 
+/** Whether the main agent waits for an agent that was there at a moment already. */
+function isWaitedFor(nodes: readonly AgentNode[], at: number): boolean {
+  return nodes.some(
+    (node) => node.depth === 1 && node.status === 'running' && !node.isInBackground && node.startedAt <= at,
+  )
+}
+
 const nameOf = (node: AgentNode): string =>
   node.parentId === undefined ? 'main' : oneLine(`${node.agentType} ${node.agentId.slice(0, 5)}`, 40)
 
@@ -205,6 +220,7 @@ function renderRow(node: AgentNode, lead: string, { now, width, colours, paintOf
     counted(node.toolUses, 'tool'),
     `${formatCount(node.tokens)} tokens`,
     formatDuration(Math.max(0, (node.endedAt ?? now) - node.startedAt)),
+    ...(node.isInBackground && node.status === 'running' ? ['in the background'] : []),
     ...(node.status === 'completed' ? [] : [node.lastActivity]),
   ].join(' · ')
   const head = `${lead}${mark} ${name}`

@@ -3,33 +3,38 @@
  *
  *   R1  Nothing is made before the arguments, the directory, the prompt, the session and the model are settled.
  *   R2  The exit code is 0 only when the last run did what it was asked to, or when there was nothing to do.
- *   R3  The first signal suspends: the engine lets go of everything, and the session can be resumed. The second
- *       ends the process at once.
+ *   R3  Nothing is dropped: agents in the background are waited for, suspended or ended as the person says, and suspended
+ *       where nobody can be asked. How signals and keys stop a run: `stop.ts`.
  *   R4  However it ends, the engine is closed and the terminal is as it was.
  */
 import { constants } from 'node:fs'
-import { access } from 'node:fs/promises'
+import { access, stat } from 'node:fs/promises'
 import { printable } from '../definitions/context/text.ts'
 import type { FileDiagnostic } from '../definitions/files/agent-file.ts'
 import { listPrices } from '../definitions/prices.ts'
+import type { Project } from '../effects/project/project.ts'
 import type { Engine, EngineOptions, Run, RunResult } from '../engine/api.ts'
-import { projectOptions } from './agents-options.ts'
 import type { RunArguments } from './arguments.ts'
+import { agentsAre, backgroundAtWork } from './at-work.ts'
 import { chooseModel, type ModelChoice, OFFLINE, openModel } from './choose-model.ts'
 import { coloursFor } from './colours.ts'
+import { KEYS_HINT, pressKey } from './controls.ts'
 import { retriesIn } from './environment.ts'
 import { CliError, EXIT, UsageError } from './errors.ts'
-import { formatCount, formatDuration, tokensOf } from './format.ts'
-import { EXIT_CODE_OF, type Host, homeOf, type StopSignal } from './host.ts'
+import { counted, formatCount, formatDuration, tokensOf } from './format.ts'
+import { EXIT_CODE_OF, type Host, homeOf } from './host.ts'
 import { factsInFlight } from './in-flight.ts'
+import { askHowToLeave, backgroundDone } from './leave.ts'
+import { openProjectToRun, requireFolders } from './open-project.ts'
 import { createProgress, type Progress, type ProgressStyle } from './progress.ts'
 import { readPrompt } from './read-prompt.ts'
 import { errorOf, subtypeOf } from './result-line.ts'
 import { createRunOutput, type RunOutput } from './run-output.ts'
 import type { SessionReader } from './session-reader.ts'
+import { listenForStop, type Stop, unlessStopped } from './stop.ts'
 import { createStreamJson, type StreamJson } from './stream-json.ts'
 import { logsOfTarget } from './targets.ts'
-import { createTerminalAsker } from './terminal-asker.ts'
+import { createTerminalAsker, type TerminalAsker } from './terminal-asker.ts'
 
 /** `max_tokens` of the requests of the command line. */
 const MAX_OUTPUT_TOKENS = 32_000
@@ -43,6 +48,8 @@ interface Resumed {
 /** Runs, and resolves with the exit code. Rejects with a `CliError` when it cannot even begin. */
 export async function runCommand(args: RunArguments, host: Host): Promise<number> {
   await requireReadable(host.cwd)
+  await requireHome(host)
+  await requireFolders(args.addDirs, host.cwd)
   const choice = chooseModel(args.model, host.env)
   const retries = retriesIn(host.env)
   const resumed = await sessionToResume(args, host)
@@ -61,15 +68,13 @@ export async function runCommand(args: RunArguments, host: Host): Promise<number
   if (args.maxTurns !== undefined && prompt === undefined && branchOf === undefined) {
     throw new UsageError('--max-turns limits a new run; give a prompt as well')
   }
+  const project = await openProjectToRun(args, host)
   if (choice.kind === 'offline' && choice.notice !== undefined) host.stderr.write(`${choice.notice}\n`)
-
-  const project = await host.openProject({ ...(await projectOptions(args, host)), watch: true })
   const engine = await host.createEngine({
     ...(await engineOptions(args, choice, host)),
     project,
     retries,
   })
-  const stop = listenForStop(engine, host)
   const progress = createProgress({
     style: progressStyle(args, host),
     output: host.stderr,
@@ -77,8 +82,17 @@ export async function runCommand(args: RunArguments, host: Host): Promise<number
     colours: coloursFor(host.stderr, host.env),
     colorOf: (name) => project.agents.activeAgents.find(({ agentType }) => agentType === name)?.color,
     cwd: host.cwd,
+    ...(mayAsk(args, host) && host.stdin.setRaw !== undefined && { hint: KEYS_HINT }),
   })
-  const asker = mayAsk(args, host)
+  const stop = listenForStop({
+    engine,
+    host,
+    howToLeave: () =>
+      asker === undefined || backgroundAtWork(engine.agents).length === 0
+        ? undefined
+        : askHowToLeave(engine, asker),
+  })
+  const asker: TerminalAsker | undefined = mayAsk(args, host)
     ? createTerminalAsker({
         engine,
         stdin: host.stdin,
@@ -86,10 +100,18 @@ export async function runCommand(args: RunArguments, host: Host): Promise<number
         clock: host.clock,
         colours: coloursFor(host.stderr, host.env),
         progress,
+        onKey: (key) => {
+          if (asker !== undefined) pressKey(key, { engine, host, progress, stop, asker })
+        },
       })
     : undefined
+  const ignoreContinued = host.onContinued(() => asker?.listen())
   void stop.heard.then(() => asker?.stop())
-  const output = createRunOutput(args.outputFormat, host.stdout, await streamJson(args, choice, host))
+  const output = createRunOutput(
+    args.outputFormat,
+    host.stdout,
+    await streamJson(args, choice, host, project),
+  )
   const subscription = engine.events$.subscribe((event) => {
     if (event.kind === 'diagnostic') progress.line(`troupe: ${event.message}`)
     output.event(event)
@@ -98,8 +120,11 @@ export async function runCommand(args: RunArguments, host: Host): Promise<number
   })
   for (const line of projectNotes(project.diagnostics)) progress.line(`troupe: ${line}`)
   try {
-    return await runAll({ engine, args, prompt, resumed, branchOf, output, progress, stop, host })
+    asker?.listen()
+    const session = { engine, args, prompt, resumed, branchOf, output, progress, stop, host }
+    return await leaveBackground(await runAll(session), session)
   } finally {
+    ignoreContinued()
     subscription.unsubscribe()
     asker?.stop()
     progress.stop()
@@ -206,16 +231,46 @@ async function follow(run: Run, isLast: boolean, session: Session): Promise<numb
     progress.line('troupe: the run that was interrupted is finished first; its answer:')
     for (const line of (result.text === '' ? '(none)' : result.text).split('\n')) progress.line(line)
   }
-  for (const line of endLines(result, progress.totals())) progress.line(line)
-  return subtypeOf(result) === 'success' ? EXIT.success : EXIT.failure
+  const isInterrupted = stop.isInterrupted && result.status === 'killed'
+  const error = isInterrupted ? 'troupe: interrupted' : errorLine(result)
+  for (const line of endLines(result, error, progress.totals())) progress.line(line)
+  if (subtypeOf(result) === 'success') return EXIT.success
+  return isInterrupted ? EXIT_CODE_OF.SIGINT : EXIT.failure
 }
 
-function endLines(result: RunResult, totals: string): string[] {
+function errorLine(result: RunResult): string | undefined {
+  const error = errorOf(result)
+  return error && `troupe: the run ended without success: ${error}`
+}
+
+/** What becomes of agents that are at work when the last run has ended (R3). Resolves with the exit code. */
+async function leaveBackground(code: number, session: Session): Promise<number> {
+  const { engine, stop, progress } = session
+  const working = backgroundAtWork(engine.agents)
+  const sessionId = working[0]?.sessionId
+  if (sessionId === undefined || stop.signal !== undefined) return code
+  const choice = await stop.howToLeave()
+  if (stop.signal !== undefined) return stopped(sessionId, session)
+  if (choice === 'wait') {
+    progress.line(`troupe: waits for ${counted(working.length, 'agent')} in the background; Ctrl-C suspends`)
+    if ((await unlessStopped(backgroundDone(engine), stop)) === 'stopped') return stopped(sessionId, session)
+    progress.line(`troupe: done; what came of it is told with the next prompt: troupe -r ${sessionId} "…"`)
+    return code
+  }
+  if (choice === 'kill') {
+    await engine.killAll('the person has left')
+    return code
+  }
+  const left = backgroundAtWork(engine.agents).length
+  if (left === 0) return code
+  progress.line(`troupe: ${agentsAre(left)} suspended in the background; go on with: troupe -r ${sessionId}`)
+  return code === EXIT.success ? EXIT.failure : code
+}
+
+function endLines(result: RunResult, error: string | undefined, totals: string): string[] {
   const id = result.sessionId
   const short = id.slice(0, 8)
-  const error = errorOf(result)
-  const lines: string[] = []
-  if (error !== undefined) lines.push(`troupe: the run ended without success: ${error}`)
+  const lines: string[] = error === undefined ? [] : [error]
   if (result.outcome.kind === 'partial')
     lines.push('troupe: the answer was cut at the length that a reply may have')
   if (result.outcome.kind === 'no_report') lines.push('troupe: the model stopped without an answer')
@@ -234,63 +289,20 @@ async function stopped(sessionId: string, { stop, progress }: Session): Promise<
   return EXIT_CODE_OF[stop.signal ?? 'SIGINT']
 }
 
-/** The first signal closes the engine, the second ends the process. */
-interface Stop {
-  /** The first signal, once it came. */
-  readonly signal: StopSignal | undefined
-  /** Resolves when a signal came and the engine has begun to close. */
-  readonly heard: Promise<'stopped'>
-  /** Settles with the closing that the signal began. */
-  readonly closed: Promise<void>
-  ignore(): void
-}
-
-function listenForStop(engine: Engine, host: Pick<Host, 'onStopSignal' | 'exitNow'>): Stop {
-  let first: StopSignal | undefined
-  let hear: (value: 'stopped') => void = () => {}
-  let closed: Promise<void> = Promise.resolve()
-  const heard = new Promise<'stopped'>((resolve) => {
-    hear = resolve
-  })
-  const ignore = host.onStopSignal((signal) => {
-    if (first !== undefined) return host.exitNow(EXIT_CODE_OF[signal])
-    first = signal
-    closed = engine.close()
-    // Whoever waits for it hears of a failure; nobody else must.
-    closed.catch(() => {})
-    hear('stopped')
-  })
-  return {
-    get signal() {
-      return first
-    },
-    heard,
-    get closed() {
-      return closed
-    },
-    ignore,
-  }
-}
-
-/** What a promise comes to, unless a signal comes first: then its outcome, mostly a rejection, means nothing. */
-async function unlessStopped<T>(work: Promise<T>, stop: Stop): Promise<T | 'stopped'> {
-  try {
-    const outcome = await Promise.race([work, stop.heard])
-    return outcome
-  } catch (error) {
-    if (stop.signal !== undefined) return 'stopped'
-    throw error
-  } finally {
-    work.catch(() => {})
-  }
-}
-
 async function requireReadable(folder: string): Promise<void> {
   try {
     await access(folder, constants.R_OK | constants.X_OK)
   } catch (error) {
     throw new CliError(`the directory ${folder} cannot be read; go to one that can`, { cause: error })
   }
+}
+
+/** It may be made yet; a file in its place would be met by the first line of the log only. */
+async function requireHome(host: Host): Promise<void> {
+  const home = homeOf(host)
+  const found = await stat(home).catch(() => undefined)
+  if (found?.isDirectory() === false)
+    throw new CliError(`${home}, where sessions are kept, is no folder; set TROUPE_HOME to one`)
 }
 
 async function sessionToResume({ session }: RunArguments, host: Host): Promise<Resumed | undefined> {
@@ -359,14 +371,19 @@ function progressStyle(
   return verbose ? 'lines' : 'none'
 }
 
-async function streamJson(args: RunArguments, choice: ModelChoice, host: Host): Promise<StreamJson> {
+async function streamJson(
+  args: RunArguments,
+  choice: ModelChoice,
+  host: Host,
+  { permissions }: Pick<Project, 'permissions'>,
+): Promise<StreamJson> {
   const { tools, agents } = await host.builtIns()
   return createStreamJson({
     cwd: host.cwd,
     tools,
     agents,
     model: choice.kind === 'offline' ? OFFLINE : (choice.modelId ?? 'sonnet'),
-    permissionMode: args.permissionMode ?? 'default',
+    permissionMode: args.permissionMode ?? permissions?.defaultMode ?? 'default',
     apiKeySource: choice.kind === 'anthropic' ? choice.apiKeySource : 'none',
     version: host.version,
     partial: args.includePartialMessages,

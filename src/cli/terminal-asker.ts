@@ -6,6 +6,8 @@
  *   A3  When the input ends nobody can be asked any more: what waits, and what comes, is refused.
  *   A4  After `stop` nothing is asked or answered: it stays in the logs and is asked again at a resume.
  *   A5  What «always» granted is not asked again, also where the call was waiting already.
+ *   A6  What this program asks itself goes first. What is being asked then is taken back and comes again behind it.
+ *   A7  While nothing is asked, keys are heard, where somebody wants them.
  */
 
 import type { Clock } from '../effects/clock.ts'
@@ -14,9 +16,10 @@ import { EngineError } from '../engine/errors.ts'
 import { askApproval } from './ask-approval.ts'
 import { askQuestion } from './ask-question.ts'
 import type { Colours } from './colours.ts'
-import { createDialogue } from './dialogue.ts'
+import { createDialogue, type Dialogue } from './dialogue.ts'
 import { oneLine } from './format.ts'
 import type { Host, Output } from './host.ts'
+import { createKeyReader, type Key } from './keys.ts'
 import type { Progress } from './progress.ts'
 import { createTypedLines } from './typed-lines.ts'
 
@@ -27,10 +30,25 @@ export interface TerminalAskerOptions {
   readonly clock: Clock
   readonly colours: Colours
   readonly progress: Pick<Progress, 'pause' | 'go'>
+  /** Hears keys while nothing is asked. */
+  readonly onKey?: (key: Key) => void
+}
+
+/** What this program asks itself. */
+export interface OwnQuestion<T> {
+  isWaiting(): boolean
+  /** Undefined when the input has ended. Rejects when the signal aborts. */
+  ask(dialogue: Dialogue, signal: AbortSignal): Promise<T | undefined>
 }
 
 export interface TerminalAsker {
   event(event: EngineEvent): void
+  /** Asks before all else. Undefined when it is not needed any more, or nobody can be asked. */
+  askFirst<T>(question: OwnQuestion<T>): Promise<T | undefined>
+  /** Listens to keys (again): at the start, and when the process went on after a stop. */
+  listen(): void
+  /** Leaves the terminal as it was, until {@link listen}. */
+  letGo(): void
   /** Asks no more. Harmless when called again. */
   stop(): void
 }
@@ -52,15 +70,20 @@ interface Matter {
   ask(signal: AbortSignal): Promise<boolean>
   /** Nobody can be asked any more (A3). */
   giveUp(): void
+  /** It will not be asked. */
+  drop?(): void
 }
 
 /** Asks on `output`, listens on `stdin`. */
 export function createTerminalAsker(options: TerminalAskerOptions): TerminalAsker {
   const { engine, output, colours, progress } = options
-  const dialogue = createDialogue(output, createTypedLines(options.stdin, options.clock), colours)
+  const { onKey } = options
+  const keys = onKey && createKeyReader(options.clock, onKey)
+  const lines = createTypedLines(options.stdin, options.clock, keys)
+  const dialogue = createDialogue(output, lines, colours)
   const queue: Matter[] = []
   const granted = new Set<string>()
-  let asking: { readonly matter: Matter; readonly withdraw: AbortController } | undefined
+  let asking: { readonly matter: Matter; readonly withdraw: AbortController; comesAgain: boolean } | undefined
   let isWorking = false
   let isStopped = false
   let isGone = false
@@ -111,21 +134,30 @@ export function createTerminalAsker(options: TerminalAskerOptions): TerminalAske
 
   const work = async (): Promise<void> => {
     for (let next = queue.shift(); next !== undefined && !isStopped; next = queue.shift()) {
-      if (!next.isWaiting() || next.settle()) continue
+      if (!next.isWaiting()) {
+        next.drop?.()
+        continue
+      }
+      if (next.settle()) continue
       if (isGone) {
         next.giveUp()
         continue
       }
       const withdraw = new AbortController()
-      asking = { matter: next, withdraw }
+      const now = { matter: next, withdraw, comesAgain: false }
+      asking = now
       progress.pause()
+      lines.begin()
       try {
         isGone = !(await next.ask(withdraw.signal))
       } catch (error) {
         if (!withdraw.signal.aborted) throw error
-        output.write(isStopped ? '\n' : `\n${colours.dim('  (this is not needed any more)')}\n`)
+        if (!now.comesAgain) next.drop?.()
+        const why = now.comesAgain ? 'this comes again' : 'this is not needed any more'
+        output.write(isStopped ? '\n' : `\n${colours.dim(`  (${why})`)}\n`)
       } finally {
         asking = undefined
+        lines.rest()
         progress.go()
       }
     }
@@ -133,14 +165,52 @@ export function createTerminalAsker(options: TerminalAskerOptions): TerminalAske
     isWorking = false
   }
 
-  const put = (matter: Matter): void => {
-    queue.push(matter)
+  const begin = (): void => {
     if (isWorking) return
     isWorking = true
     void work()
   }
 
+  const put = (matter: Matter): void => {
+    queue.push(matter)
+    begin()
+  }
+
+  /** Before all else (A6). */
+  const putFirst = (matter: Matter): void => {
+    if (asking !== undefined) {
+      queue.unshift(asking.matter)
+      asking.comesAgain = true
+    }
+    queue.unshift(matter)
+    asking?.withdraw.abort()
+    begin()
+  }
+
   return {
+    listen() {
+      if (asking === undefined) lines.rest()
+    },
+    letGo: () => lines.begin(),
+    askFirst: (own) =>
+      new Promise((resolve, reject) => {
+        if (isStopped) return resolve(undefined)
+        putFirst({
+          isWaiting: own.isWaiting,
+          settle: () => false,
+          async ask(signal) {
+            const answer = await own.ask(dialogue, signal).catch((error: unknown) => {
+              // Withdrawn: it may be asked again, and settles then.
+              if (!signal.aborted) reject(error)
+              throw error
+            })
+            resolve(answer)
+            return answer !== undefined
+          },
+          giveUp: () => resolve(undefined),
+          drop: () => resolve(undefined),
+        })
+      }),
     event(event) {
       if (isStopped) return
       if (event.kind === 'approval') put(approval(event.request))
@@ -150,8 +220,9 @@ export function createTerminalAsker(options: TerminalAskerOptions): TerminalAske
     stop() {
       if (isStopped) return
       isStopped = true
-      queue.length = 0
+      for (const matter of queue.splice(0)) matter.drop?.()
       asking?.withdraw.abort()
+      lines.stop()
     },
   }
 }

@@ -24,7 +24,7 @@ export class AgentEquipment {
   constructor(core: EngineCore, agent: Agent) {
     this.#core = core
     this.#agent = agent
-    this.servers = new AgentServers(agent, core.tools)
+    this.servers = new AgentServers(agent, core)
   }
 
   /**

@@ -11,18 +11,22 @@ import type { OwnMcpServer } from '../effects/mcp/mcp-clients.ts'
 import type { Tool } from '../effects/tools/tool.ts'
 import type { ToolTable } from '../effects/tools/tool-table.ts'
 import type { Agent } from './agent.ts'
+import type { EngineCore } from './core.ts'
 import { extendTable } from './extend-table.ts'
 
 export class AgentServers {
   readonly #agent: Agent
   readonly #base: ToolTable
+  /** Of settings. */
+  readonly #env: EngineCore['env']
   #own: readonly OwnMcpServer[] = []
   #opening: Promise<void> | undefined
   #table: { readonly of: readonly (readonly Tool[])[]; readonly table: ToolTable } | undefined
 
-  constructor(agent: Agent, base: ToolTable) {
+  constructor(agent: Agent, { tools, env }: Pick<EngineCore, 'tools' | 'env'>) {
     this.#agent = agent
-    this.#base = base
+    this.#base = tools
+    this.#env = env
   }
 
   /**
@@ -86,7 +90,7 @@ export class AgentServers {
     }
     // Only now, so that no value of a variable is ever in a log.
     this.#own = brought.flatMap(({ name, config }) => {
-      const expanded = expandMcpServerConfig(config, process.env)
+      const expanded = expandMcpServerConfig(config, { ...process.env, ...this.#env })
       const missing =
         expanded.missing.length === 0 ? '' : ` (without a value: ${expanded.missing.join(', ')})`
       if (expanded.kind === 'broken') {

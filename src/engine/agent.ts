@@ -110,7 +110,6 @@ export class Agent implements MailboxOwner {
   /** Rendered by the `prepare` effect, or read back at a resume. */
   prepared: Prepared | undefined
   readonly toldLists: ToldLists = new Map()
-  #activities: readonly string[] = []
 
   #birth: AgentEventOf<'agent.spawned'> | undefined
   #actor: RunActor | undefined
@@ -280,17 +279,6 @@ export class Agent implements MailboxOwner {
   /** What it wrote down to do, last; nothing after a restart. */
   get todos(): readonly TodoItem[] {
     return this.#todos
-  }
-
-  /** What it did last, in words: tools and their subjects, oldest first, five at most. */
-  get activities(): readonly string[] {
-    return this.#activities
-  }
-
-  /** Notes what it does now. */
-  noteActivity(activity: string): void {
-    this.#activities = [...this.#activities.slice(-4), activity]
-    this.#core.noteChange(this)
   }
 
   /** A name for the hooks of one moment, unique in its log. */

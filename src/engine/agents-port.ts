@@ -26,7 +26,6 @@ import type { EngineCore } from './core.ts'
 import { Suspended } from './effects/suspended.ts'
 import { EngineError } from './errors.ts'
 import { reviveAgent } from './revive.ts'
-import { totalOf } from './tree-usage.ts'
 import { nextMacrotask, orAborted } from './waits.ts'
 import { worktreeView } from './worktree/own-worktree.ts'
 
@@ -163,7 +162,6 @@ export function statusOf(agent: Agent): TaskStatus {
   const { plan, parent } = agent.birth
   const context = agent.run?.snapshot.context
   const worktree = worktreeView(agent.digest.worktree)
-  const { input_tokens, cache_creation_input_tokens, cache_read_input_tokens } = context?.usage ?? NO_TOKENS
   return {
     taskId: agent.id,
     ...(plan.name !== undefined && { name: plan.name }),
@@ -177,23 +175,13 @@ export function statusOf(agent: Agent): TaskStatus {
     isBackgrounded: agent.isInBackground,
     turns: context?.turns ?? 0,
     toolUses: context?.toolUses ?? 0,
-    tokens:
-      input_tokens +
-      (cache_creation_input_tokens ?? 0) +
-      (cache_read_input_tokens ?? 0) +
-      totalOf(agent.modelUsage).output_tokens,
-    lastActivities: agent.activities,
+    tokens: agent.digest.task.tokenCount,
+    lastActivities: agent.digest.task.activities,
     pendingMessages: agent.digest.mail.length,
     ...(worktree !== undefined && { worktreePath: worktree.path }),
     ...(worktree?.branch !== undefined && { worktreeBranch: worktree.branch }),
     parentId: parent?.agentId,
   }
-}
-
-const NO_TOKENS = {
-  input_tokens: 0,
-  cache_creation_input_tokens: undefined,
-  cache_read_input_tokens: undefined,
 }
 
 function isBelow(agent: Agent, upper: Agent): boolean {

@@ -286,6 +286,29 @@ export interface AgentView {
   readonly totalUsage: Usage
   /** What it did last, in words: a tool and its subject. */
   readonly lastActivity: string | undefined
+  /** The number of the run that is on, or was last, from 1; 0 before the first. What follows is about that run. */
+  readonly run: number
+  /** `waiting`: for agents of its own. `suspended`: its process let go of it, and a resume goes on. */
+  readonly status: 'running' | 'waiting' | 'suspended' | EndStatus
+  /** The model's id of the call that started the agent. Undefined for the root. */
+  readonly toolUseId: string | undefined
+  /** Milliseconds since the epoch. */
+  readonly startedAt: number | undefined
+  readonly endedAt: number | undefined
+  /** Why it failed or was killed, in at most 400 bytes. */
+  readonly why: string | undefined
+  /** Input of its last request and all that it wrote, in tokens. */
+  readonly tokenCount: number
+  /** What it did last, in words, oldest first; five at most. */
+  readonly recentActivities: readonly string[]
+  /** Messages of others that it has not read. */
+  readonly pendingMessages: number
+  /** Where its progress and report are written for others; undefined while somebody waits for it. */
+  readonly outputFile: string | undefined
+  /** Its end was told in a notice. */
+  readonly notified: boolean
+  /** Its end was the result of a call: of the one that started it, or of `TaskOutput`. */
+  readonly retrieved: boolean
   /** The worktree that it works in, or that its end has kept. */
   readonly worktree: WorktreeView | undefined
 }

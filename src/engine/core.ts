@@ -105,8 +105,6 @@ export interface EngineCore {
   /** What this engine says about itself in the locks of its sessions. */
   readonly lockInfo: LockInfo
   emit(event: EngineEvent): void
-  /** Something about an agent has changed that is no fact. */
-  noteChange(agent: Agent): void
   /** Says what could not be honoured. */
   diagnose(code: EngineDiagnosticCode, message: string): void
 }

@@ -54,12 +54,7 @@ import { WORKTREE_TOOLS } from './worktree/worktree-tools.ts'
 const NO_HOOKS: readonly ScopedHook[] = []
 
 /** Makes it. Nothing touches the disk yet. */
-export function createCore(
-  options: EngineOptions,
-  read: ReadOptions,
-  emit: EngineCore['emit'],
-  noteChange: EngineCore['noteChange'],
-): EngineCore {
+export function createCore(options: EngineOptions, read: ReadOptions, emit: EngineCore['emit']): EngineCore {
   const clock = options.clock ?? systemClock
   const ids = options.ids ?? systemIds
   const { cwd, features, withheldEnv } = read
@@ -131,7 +126,6 @@ export function createCore(
     agents,
     lockInfo: { engine: ids.uuid(), startedAt: clock.now() },
     emit,
-    noteChange,
     diagnose,
   }
   const hooks = new EngineHooks(core, {

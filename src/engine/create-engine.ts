@@ -63,7 +63,7 @@ class LocalEngine implements Engine {
       if (event.kind === 'fact') this.#noteFact(event.agentId, event.event)
       this.#events.next(event)
     }
-    this.#core = createCore(options, read, emit, (agent) => this.#views.note(agent))
+    this.#core = createCore(options, read, emit)
     this.#views = new TaskViews(this.#core.clock, this.#core.limits.taskRetentionMs)
     this.#untold = read.shortcomings
   }

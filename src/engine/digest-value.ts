@@ -22,6 +22,7 @@ import {
 } from '../machines/agent/events.ts'
 import { Usage } from '../machines/agent/messages.ts'
 import { AgentId, BlobHash, CallId } from '../machines/ids.ts'
+import { TaskValue } from './task-ledger.ts'
 import { OwnWorktree } from './worktree/own-worktree.ts'
 
 const Bytes = z.number().int().nonnegative()
@@ -110,6 +111,7 @@ const DigestValueSchema = z.strictObject({
   /** Nobody waits for the run that is on, or was last. */
   isInBackground: z.literal(true).optional(),
   worktree: OwnWorktree.optional(),
+  task: TaskValue,
 })
 
 /** A digest as JSON can hold it. */

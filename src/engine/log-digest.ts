@@ -26,6 +26,7 @@ import { HookLedger } from './hook-ledger.ts'
 import { Inbox } from './inbox.ts'
 import type { RunClock } from './run-clock.ts'
 import { STOPPED_CLOCK, tick } from './run-clock.ts'
+import { TaskLedger } from './task-ledger.ts'
 import { modelUsageOf } from './tree-usage.ts'
 import { type OwnWorktree, worktreeAfter } from './worktree/own-worktree.ts'
 
@@ -74,6 +75,7 @@ export class LogDigest {
   #grants: readonly AgentEventOf<'permission.granted'>[] = []
   #servers: readonly AgentEventOf<'server.started'>[] = []
   #inbox = new Inbox()
+  #task = new TaskLedger()
   #isInBackground = false
   #worktree: OwnWorktree | undefined
   #mode: ModeChange | undefined
@@ -107,6 +109,7 @@ export class LogDigest {
     digest.#told = value.told ?? {}
     digest.#servers = value.servers ?? []
     digest.#inbox = Inbox.from(value)
+    digest.#task = TaskLedger.from(value.task)
     digest.#isInBackground = value.isInBackground === true
     digest.#worktree = value.worktree
     digest.#warned = value.warned ?? []
@@ -218,6 +221,7 @@ export class LogDigest {
     if (ENDS_OF_REQUESTS.has(event.type))
       this.#modelUsage = addModelUsage(this.#modelUsage, requestUsageOf(event))
     this.ledger.push(recorded)
+    this.#task.push(recorded)
     this.#clock = tick(this.#clock, recorded)
   }
 
@@ -412,6 +416,11 @@ export class LogDigest {
     return this.#worktree
   }
 
+  /** What a task shows of the agent. */
+  get task(): TaskLedger {
+    return this.#task
+  }
+
   /** Why the model stopped last. */
   get stopReason(): string | undefined {
     return this.#stopReason
@@ -428,6 +437,7 @@ export class LogDigest {
       ...(this.#isInBackground && { isInBackground: true as const }),
       ...(this.#agentId !== undefined && { agentId: this.#agentId }),
       ...this.ledger.value(),
+      task: this.#task.value(),
       ...(this.#review !== undefined && { review: this.#review }),
       ...(this.#mode !== undefined && { mode: { run: this.#mode.run, event: this.#mode.event } }),
       ...(this.#hooks.byMoment.size > 0 && { hooks: this.#hooks.value() }),

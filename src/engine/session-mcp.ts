@@ -32,7 +32,8 @@ export async function openSessionMcp(core: EngineCore, session: Session): Promis
         // The log is gone: its agent has been halted with a better error. The mark finds the process all the same.
         .catch(() => {})
     },
-    onDiagnostic: ({ code, message }) => core.diagnose(code, message),
+    // A server that fails may have quoted what it was given.
+    onDiagnostic: ({ code, message }) => core.diagnose(code, core.mask.text(message)),
     ...(core.openMcpLink !== undefined && { openLink: core.openMcpLink }),
   })
 }

@@ -14,7 +14,8 @@ import type { AgentEvent, RunKey } from '../machines/agent/events.ts'
 import type { AgentId } from '../machines/ids.ts'
 import type { Agent } from './agent.ts'
 import type { AgentView } from './api.ts'
-import { viewOf } from './view.ts'
+import type { Telling } from './task-ledger.ts'
+import { tellingOf, viewOf } from './view.ts'
 
 /** Of a child that has ended. */
 interface Finished {
@@ -31,6 +32,8 @@ export class TaskViews {
   readonly #views = new Map<AgentId, AgentView>()
   readonly #finished = new Map<AgentId, Finished>()
   readonly #changed = new Set<Agent>()
+  /** A view has changed without its agent. */
+  #isNew = false
   #isClosed = false
 
   constructor(clock: Clock, retentionMs: number) {
@@ -61,8 +64,18 @@ export class TaskViews {
 
   #noteTold(event: AgentEvent): void {
     if (event.type === 'message.added' || event.type === 'run.started')
-      for (const key of event.tells ?? []) this.#told(key)
-    else if (event.type === 'call.ended' && event.delivered !== undefined) this.#told(event.delivered)
+      for (const key of event.tells ?? []) this.#showTold(key, 'notified')
+    else if (event.type === 'call.ended' && event.delivered !== undefined)
+      this.#showTold(event.delivered, 'retrieved')
+  }
+
+  /** Also of an agent that is here as data only. */
+  #showTold(key: RunKey, how: Telling): void {
+    this.#told(key)
+    const view = this.#views.get(key.agentId)
+    if (view?.run !== key.run) return
+    this.#views.set(key.agentId, { ...view, ...tellingOf(how) })
+    this.#isNew = true
   }
 
   #told({ agentId, run }: RunKey): void {
@@ -77,7 +90,8 @@ export class TaskViews {
 
   #flush(): void {
     if (this.#isClosed) return
-    let isNew = false
+    let isNew = this.#isNew
+    this.#isNew = false
     let hasEnded = false
     for (const agent of this.#changed) {
       if (!agent.isBorn) continue

@@ -16,7 +16,7 @@ const CODES: Readonly<Record<string, StorageErrorCode>> = {
 
 const ADVICE: Readonly<Partial<Record<StorageErrorCode, string>>> = {
   full: 'free space on that disk and try again',
-  denied: 'give this user the right to write there, or set another home folder',
+  denied: 'give this user the right to it, or set another home folder (TROUPE_HOME)',
   'is-a-directory': 'a folder is where a file has to be; move it away',
 }
 

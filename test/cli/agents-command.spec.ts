@@ -61,7 +61,10 @@ describe('the command line', () => {
         'd',
         '--trust-project',
       ],
-      { agents: '{}', pluginDirs: ['a', 'b'], mcpConfigs: ['c', 'd'], trustProject: true },
+      {
+        ...{ agents: '{}', pluginDirs: ['a', 'b'], mcpConfigs: ['c', 'd'], trustProject: true },
+        ...{ settings: undefined, addDirs: [] },
+      },
     ],
   ])('%j is understood', (argv, agents) => {
     expect(parse(...argv)).toMatchObject({ kind: 'agents', agents })

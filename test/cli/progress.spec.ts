@@ -41,7 +41,7 @@ function createTerminal(columns = 80) {
   }
 }
 
-function create(columns?: number) {
+function create(columns?: number, hint?: string) {
   const { facts, root, child } = delegation()
   const clock: VirtualClock = createVirtualClock(facts[0]?.at)
   const terminal = createTerminal(columns)
@@ -52,6 +52,7 @@ function create(columns?: number) {
     colours: picocolors.createColors(false),
     colorOf: () => 'red',
     cwd: '/project',
+    ...(hint !== undefined && { hint }),
   })
   return { facts, root, child, clock, terminal, progress }
 }
@@ -66,6 +67,21 @@ describe('the tree', () => {
       '● main  1 tool · 120 tokens · 0.2 s · Agent Explore: list files',
       '└─ ● Explore list files  1 tool · 120 tokens · 0.1 s · Bash ls',
     ])
+  })
+
+  it('tells the keys once a child has been waited for over 2 s, and not of one in the background', () => {
+    const { facts, child, clock, terminal, progress } = create(80, 'ctrl+b to the background')
+    for (const fact of facts.slice(0, 9)) progress.event(fact)
+    clock.advance(1_000)
+    expect(terminal.lines).toHaveLength(2)
+    clock.advance(2_000)
+    expect(terminal.lines.at(-1)).toBe('ctrl+b to the background')
+    progress.event(child.event({ type: 'agent.backgrounded', by: 'user' }))
+    clock.advance(1_000)
+    expect(terminal.lines).toHaveLength(2)
+    expect(terminal.lines[1]).toContain('in the background')
+    progress.stop()
+    expect(terminal.lines).toEqual([])
   })
 
   it('shows how a child ended while the root goes on', () => {

@@ -6,7 +6,6 @@ import { meaningOf, shownAtFirst, whatIsAsked } from '../../src/cli/approval-tex
 import { answerIn } from '../../src/cli/ask-question.ts'
 import { createTerminalAsker } from '../../src/cli/terminal-asker.ts'
 import type { PermissionMode } from '../../src/definitions/permission-mode.ts'
-import type { Clock } from '../../src/effects/clock.ts'
 import type { ModelRequest } from '../../src/effects/model/model.ts'
 import type { ScriptedReply } from '../../src/effects/model/scripted-reply.ts'
 import { callMany, say } from '../../src/effects/model/scripted-reply.ts'
@@ -15,23 +14,7 @@ import { exitPlanModeTool } from '../../src/effects/tools/exit-plan-mode.ts'
 import { testEngine } from '../helpers/engine.ts'
 import { turnOf } from '../helpers/scripts.ts'
 import { pretendedShell } from '../helpers/tools.ts'
-import { createFakeTerminal } from './support/terminal.ts'
-
-/** Moments of silence take as long as it takes to read what was typed. */
-const soon: Clock = {
-  now: () => 0,
-  setTimer: (_, callback) => {
-    let left = 20
-    let isOn = true
-    const next = (): void => {
-      if (!isOn) return
-      if (left-- === 0) callback()
-      else setImmediate(next)
-    }
-    next()
-    return () => (isOn = false)
-  },
-}
+import { createFakeTerminal, soon } from './support/terminal.ts'
 
 const run = (command: string) => ({ name: 'Bash', input: { command } })
 

@@ -104,24 +104,21 @@ describe.concurrent('a directory', () => {
     await using place = createPlace()
     const log = path.join(place.troupeHome, 'projects', projectSlug(place.project), `${ID}.jsonl`)
     mkdirSync(log, { recursive: true })
-    for (const args of [
-      [...ASK, '--session-id', ID],
-      ['-r', ID, ...ASK],
-      ['replay', log],
-    ]) {
-      expectRefusal(
-        await place.troupe(args),
-        /\.jsonl failed: EISDIR.* a folder is where a file has to be/,
-        1,
-      )
-    }
+    const met = /\.jsonl failed: EISDIR.* a folder is where a file has to be/
+    expectRefusal(await place.troupe([...ASK, '--session-id', ID]), met, 1)
+    expectRefusal(await place.troupe(['-r', ID, ...ASK]), met, 1)
+    expectRefusal(await place.troupe(['replay', log]), /\.jsonl is a folder; name a log file in it/, 1)
     expectNothingWritten(place)
   })
 
   it('cannot be made where the journal is a file', async () => {
     await using place = createPlace()
     writeFileSync(place.troupeHome, 'a file')
-    expectRefusal(await place.troupe(ASK), /journal\/.* failed: ENOTDIR/, 1)
+    expectRefusal(
+      await place.troupe(ASK),
+      /journal, where sessions are kept, is no folder; set TROUPE_HOME/,
+      1,
+    )
     expect(readFileSync(place.troupeHome, 'utf8')).toBe('a file')
   })
 

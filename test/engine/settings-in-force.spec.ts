@@ -1,8 +1,10 @@
 /** What settings say reaches those whom it is for: commands, hooks, file tools; of a project only when it is trusted. */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
 import { systemClock } from '../../src/effects/clock.ts'
+import type { ModelRequest } from '../../src/effects/model/model.ts'
 import { callMany, say } from '../../src/effects/model/scripted-reply.ts'
 import { createLocalProcessRunner } from '../../src/effects/process/local-process-runner.ts'
 import { openProject } from '../../src/effects/project/open-project.ts'
@@ -31,9 +33,13 @@ function worldOf(): World {
 const settings = (folder: string, value: unknown): void =>
   writeFileSync(path.join(folder, '.claude/settings.json'), JSON.stringify(value))
 
-async function resultsOf({ home, cwd }: World, calls: Parameters<typeof callMany>[0], trust = false) {
+type Calls = Parameters<typeof callMany>[0]
+
+async function resultsOf({ home, cwd }: World, calls: Calls, trust = false, ofChild: Calls = calls) {
   const project = await openProject({ cwd, home, env: {}, trust })
-  const { engine, facts } = testEngine((request) => (turnOf(request) === 0 ? callMany(calls) : say('done')), {
+  const script = (request: ModelRequest) =>
+    turnOf(request) === 0 ? callMany(request.source === 'main' ? calls : ofChild) : say('done')
+  const { engine, facts } = testEngine(script, {
     cwd,
     project,
     tools: standardTools(),
@@ -80,6 +86,64 @@ describe('variables of settings', () => {
     settings(world.home, { env: { ANTHROPIC_API_KEY: 'k-12345678' } })
     const call = { name: 'Bash', input: { command: 'echo "<$ANTHROPIC_API_KEY>"', description: 'tell' } }
     expect((await resultsOf(world, [call])).results[0]?.text).toContain('<>')
+  })
+})
+
+const BARE_SERVER = fileURLToPath(new URL('../effects/mcp/support/bare-server.mjs', import.meta.url))
+
+/** What stands for a variable in the description of a server. */
+const variable = (name: string): string => `$\{${name}}`
+
+describe('variables of settings and MCP servers', () => {
+  /** What a server of `mcpServers` in the person's settings finds in its environment, and in `args`. */
+  const askServer = async (world: World, more: object, args: readonly string[] = []) => {
+    const server = { command: process.execPath, args: [BARE_SERVER, ...args] }
+    settings(world.home, { permissions: { allow: ['mcp__bare'] }, mcpServers: { bare: server }, ...more })
+    const calls = ['env', 'argv'].map((name) => ({ name: `mcp__bare__${name}`, input: {} }))
+    const { results } = await resultsOf(world, calls)
+    return { env: results[0]?.text, argv: results[1]?.text }
+  }
+
+  it('are inherited by a server, and stand for what its description names', async () => {
+    const { env, argv } = await askServer(worldOf(), { env: { GREETING: 'hello' } }, [
+      `${variable('GREETING')}-there`,
+    ])
+    expect(env).toMatch(/GREETING[\\":]+hello/)
+    expect(argv).toContain('hello-there')
+  })
+
+  it('stand for what an agent’s own server names', async () => {
+    const world = worldOf()
+    settings(world.home, { permissions: { allow: ['mcp__own'] }, env: { GREETING: 'hello' } })
+    const own = { own: { command: process.execPath, args: [BARE_SERVER, `${variable('GREETING')}-there`] } }
+    const keys = ['name: asker', 'description: asks', `mcpServers: [${JSON.stringify(own)}]`]
+    mkdirSync(path.join(world.home, '.claude/agents'))
+    writeFileSync(
+      path.join(world.home, '.claude/agents/asker.md'),
+      `---\n${keys.join('\n')}\n---\nYou ask.\n`,
+    )
+    const input = { description: 'ask it', prompt: 'ask it', subagent_type: 'asker' }
+    const { results } = await resultsOf(world, [{ name: 'Agent', input }], false, [
+      { name: 'mcp__own__argv', input: {} },
+    ])
+    expect(results[0]?.text).toContain('hello-there')
+  })
+
+  it('that are secrets reach the server and nobody who reads its answer', async () => {
+    const { env, argv } = await askServer(
+      worldOf(),
+      { env: { TOKEN_OF_SHOP: 'sesame-0123456789' }, secrets: ['TOKEN_OF_SHOP'] },
+      [`--token=${variable('TOKEN_OF_SHOP')}`],
+    )
+    expect(env).toContain('TOKEN_OF_SHOP')
+    expect(argv).toContain('--token=[secret TOKEN_OF_SHOP]')
+    expect(`${env}${argv}`).not.toContain('sesame')
+  })
+
+  it('that are withheld do not reach a server', async () => {
+    const { env } = await askServer(worldOf(), { env: { ANTHROPIC_AUTH_TOKEN: 'k-12345678' } })
+    expect(env).toContain('PATH')
+    expect(env).not.toContain('ANTHROPIC_AUTH_TOKEN')
   })
 })
 

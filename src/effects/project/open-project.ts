@@ -61,6 +61,10 @@ export interface ProjectOptions {
   readonly policyDir?: string
   /** Files, or JSON texts, of `--mcp-config`; relative to `cwd`. */
   readonly mcpConfigs?: readonly string[]
+  /** The value of `--settings`: a file, relative to `cwd`, or a JSON text. Stronger than all but a policy's. */
+  readonly settings?: string
+  /** Further folders that agents work in, relative to `cwd`: of the person, so an untrusted project has them too. */
+  readonly directories?: readonly string[]
   /** Tools of the host besides the known ones: other names in definitions are unknown. */
   readonly toolNames?: readonly string[]
   /** Short names of models besides the known ones. */
@@ -85,13 +89,17 @@ export async function openProject(options: ProjectOptions): Promise<Project> {
   const places = findPlaces({ cwd: options.cwd, home, configDir, policyDir: options.policyDir })
   const policy = options.policyDir === undefined ? {} : { policyDir: options.policyDir }
   const [read, plugins] = await Promise.all([
-    readSettings({ cwd: places.cwd, folders: places.folders, configDir, ...policy }),
+    readSettings({
+      ...{ cwd: places.cwd, folders: places.folders, configDir, ...policy },
+      ...(options.settings !== undefined && { flags: options.settings }),
+    }),
     Promise.all((options.plugins ?? []).map(readPlugin)),
   ])
   const settings = surroundingSettings(read.layers)
+  const settingsEnv = environmentOf(read.layers, { isTrusted })
   const mcp = await gatherMcpServers({
     cwd: places.cwd,
-    environment: env,
+    environment: { ...env, ...settingsEnv },
     configs: options.mcpConfigs ?? [],
     mcpJson: { path: join(places.root, '.mcp.json'), within: places.root },
     settings: settings.files,
@@ -112,7 +120,10 @@ export async function openProject(options: ProjectOptions): Promise<Project> {
     strict,
   })
   const permissions = permissionRulesOf(read.layers, { isTrusted, home })
-  const folders = existingFolders(permissions.additionalDirectories)
+  const folders = existingFolders([
+    ...(options.directories ?? []).map((folder) => resolve(places.cwd, folder)),
+    ...permissions.additionalDirectories,
+  ])
   const worktree = worktreeSettingsOf(read.layers, { isTrusted })
   const settingsHooks = hooksOf(settings.files, isTrusted)
   const fixed = [
@@ -179,7 +190,7 @@ export async function openProject(options: ProjectOptions): Promise<Project> {
     permissions,
     worktree: worktree.options,
     directories: folders.found,
-    env: environmentOf(read.layers, { isTrusted }),
+    env: settingsEnv,
     secrets: [...new Set(read.layers.flatMap((layer) => layer.settings.secrets))],
     userSettingsFile: join(realFolder(configDir), 'settings.json'),
     userContext: createUserContext(places, env),
@@ -257,7 +268,7 @@ function existingFolders(paths: readonly string[]): {
         'warning',
         path,
         'settings-not-honoured',
-        'It is named in permissions.additionalDirectories and is no folder that is there: agents do not work in it.',
+        'It is named as a further folder to work in (permissions.additionalDirectories) and is no folder that is there: agents do not work in it.',
       ),
     )
   return { found: [...new Set(found)], diagnostics }

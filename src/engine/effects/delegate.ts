@@ -69,7 +69,6 @@ export async function delegate(core: EngineCore, call: Call, input: AgentInput):
       throw new Suspended(`call ${callId} came too late to be started`)
     }
   }
-  agent.noteActivity(`Agent ${child.plan.agentType}: ${child.plan.description}`)
   const spawned = await session.spawn(agent, child.agentId, child.plan, {
     callId,
     toolUseId: block.id,

@@ -210,7 +210,6 @@ async function runBody(
       hasStarted = true
     }
     signal.throwIfAborted()
-    agent.noteActivity(activityOf(tool, input))
     // A body that does not heed its signal must not keep its agent for ever.
     const output = await withGrace(tool.run(input, { ...context, intent }), signal, core.clock, BODY_GRACE_MS)
     return await endedResult(
@@ -336,10 +335,4 @@ async function endedResult(
     ...(owed !== undefined && agent.claimsEnd(owed, callId) && { delivered: owed }),
     ...(injects !== undefined && injects.length > 0 && { injects }),
   }
-}
-
-/** What a call does, in a few words for a progress line. */
-export function activityOf(tool: Tool, input: unknown): string {
-  const subject = tool.ruleSubject?.(input)?.split('\n', 1)[0]
-  return subject === undefined ? tool.name : `${tool.name} ${subject.slice(0, 60)}`
 }

@@ -100,6 +100,8 @@ export function createFakeHost(argv: readonly string[], options: FakeHostOptions
       listeners.add(listener)
       return () => void listeners.delete(listener)
     },
+    stopProcess: () => {},
+    onContinued: () => () => {},
     exitNow: (code) => exits.push(code),
     createEngine: (engineOptions) => {
       engine.options = engineOptions

@@ -1,10 +1,15 @@
 /** A terminal without a kernel: what is typed comes when the test says so, what is shown is kept. */
 
 import type { Output } from '../../../src/cli/host.ts'
+import type { Clock } from '../../../src/effects/clock.ts'
 import { systemClock } from '../../../src/effects/clock.ts'
 
 export interface FakeTerminal {
-  readonly stdin: AsyncIterable<string> & { readonly isTTY: boolean }
+  readonly stdin: AsyncIterable<string> & { readonly isTTY: boolean; setRaw(isRaw: boolean): boolean }
+  /** Whether every key comes through at once. */
+  readonly isRaw: boolean
+  /** From now on somebody else has the terminal: nothing can be set. */
+  takeAway(isAway: boolean): void
   readonly output: Output
   readonly shown: string
   /** Types a chunk, as it is. */
@@ -17,6 +22,8 @@ export interface FakeTerminal {
 
 export function createFakeTerminal(): FakeTerminal {
   const chunks: (string | undefined)[] = []
+  let isRaw = false
+  let isAway = false
   let wake: () => void = () => {}
   let shown = ''
   let look: () => void = () => {}
@@ -27,6 +34,11 @@ export function createFakeTerminal(): FakeTerminal {
   return {
     stdin: {
       isTTY: true,
+      setRaw(wanted) {
+        if (isAway) return false
+        isRaw = wanted
+        return isRaw
+      },
       async *[Symbol.asyncIterator]() {
         for (;;) {
           while (chunks.length === 0) await new Promise<void>((resolve) => (wake = resolve))
@@ -44,6 +56,12 @@ export function createFakeTerminal(): FakeTerminal {
         shown += text
         look()
       },
+    },
+    get isRaw() {
+      return isRaw
+    },
+    takeAway: (away) => {
+      isAway = away
     },
     get shown() {
       return shown
@@ -64,4 +82,20 @@ export function createFakeTerminal(): FakeTerminal {
         look()
       }),
   }
+}
+
+/** Moments of silence take as long as it takes to read what was typed. */
+export const soon: Clock = {
+  now: () => 0,
+  setTimer: (_, callback) => {
+    let left = 20
+    let isOn = true
+    const next = (): void => {
+      if (!isOn) return
+      if (left-- === 0) callback()
+      else setImmediate(next)
+    }
+    next()
+    return () => (isOn = false)
+  },
 }

@@ -26,6 +26,7 @@ const calls = {
   echo: (id, { message }) => answer(id, text(String(message))),
   pid: (id) => answer(id, text(String(process.pid))),
   env: (id) => answer(id, text(JSON.stringify(process.env))),
+  argv: (id) => answer(id, text(process.argv.slice(2).join(' '))),
   die: () => process.exit(7),
   hang: () => {},
   garbage: (id) => write({ jsonrpc: '2.0', id, result: 'not an object' }),
