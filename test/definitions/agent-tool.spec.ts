@@ -77,6 +77,8 @@ describe('the input of Agent', () => {
     [{ background: true, coordinator: true }, []],
     [{ background: true, forceBackground: true }, []],
     [{ background: false, worktree: true, cwdArgument: true }, ['isolation', 'cwd']],
+    [{ names: true }, ['run_in_background', 'name']],
+    [{ names: true, background: false }, []],
     [{ background: false, teams: true }, ['name', 'team_name', 'mode']],
   ])('offers under %j beyond the plain fields %j', (features, added) => {
     const moment = agentToolMoment({ ...DEFAULT_FEATURES, worktree: false, ...features })

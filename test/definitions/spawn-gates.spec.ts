@@ -498,7 +498,9 @@ describe('any call in any situation', () => {
         if (plan.isolation.value === 'worktree') expect(features.worktree).toBe(true)
         if (plan.isolation.value === 'remote') expect(features.remote).toBe(true)
         if (plan.isFork) expect([features.fork, situation.caller.isFork]).toEqual([true, false])
-        if (plan.name !== undefined || plan.team !== undefined) expect(features.teams).toBe(true)
+        if (plan.team !== undefined) expect(features.teams).toBe(true)
+        if (plan.name !== undefined)
+          expect(features.teams || (features.names && features.background)).toBe(true)
         expect(plan.cwd === undefined || plan.isolation.value === 'none').toBe(true)
       }),
     )
