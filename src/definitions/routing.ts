@@ -101,7 +101,7 @@ function seatOf(
   const problem = input.name === undefined ? undefined : nameProblem(input.name.trim())
   if (problem !== undefined)
     return refused(
-      'name-unusable',
+      'agent-name-unusable',
       `The name ${JSON.stringify(input.name)} cannot be used: ${problem}. Call Agent again with another \`name\`, or without.`,
     )
   const features = featuresOf(situation)

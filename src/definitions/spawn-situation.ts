@@ -114,7 +114,7 @@ export type SpawnRefusalCode =
   | 'isolation-unavailable'
   | 'live-agents-limit'
   | 'mcp-servers-missing'
-  | 'name-unusable'
+  | 'agent-name-unusable'
   | 'spawns-limit'
   | 'team-roster-flat'
   | 'teammate-without-name'
