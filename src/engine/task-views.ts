@@ -6,9 +6,9 @@
  *   T2  Nothing is shown twice: without a difference there is no new list.
  *   T3  A child that has ended stays until `limits.taskRetentionMs` after its end was told, or could be told to nobody;
  *       until then as data only, not as an agent. After that `TaskOutput` finds it on the disk.
+ *   T4  While nobody looks, an event costs a note: no view is made of what runs, and no list.
  */
-import type { Observable } from 'rxjs'
-import { BehaviorSubject } from 'rxjs'
+import { Observable, Subject } from 'rxjs'
 import type { CancelTimer, Clock } from '../effects/clock.ts'
 import type { AgentEvent, RunKey } from '../machines/agent/events.ts'
 import type { AgentId } from '../machines/ids.ts'
@@ -17,21 +17,25 @@ import type { AgentView } from './api.ts'
 import type { Telling } from './task-ledger.ts'
 import { tellingOf, viewOf } from './view.ts'
 
-/** Of a child that has ended. */
-interface Finished {
+/** The run of a child that has ended, and that somebody is to be told of. */
+interface Untold {
   readonly key: RunKey
-  /** Whether somebody will be told of its end. */
+  /** Whether somebody will be. */
   readonly isOwed: () => boolean
-  cancel: CancelTimer | undefined
 }
 
 export class TaskViews {
   readonly #clock: Clock
   readonly #retentionMs: number
-  readonly #shown = new BehaviorSubject<readonly AgentView[]>([])
+  readonly #lists = new Subject<readonly AgentView[]>()
   readonly #views = new Map<AgentId, AgentView>()
-  readonly #finished = new Map<AgentId, Finished>()
+  readonly #untold = new Map<AgentId, Untold>()
+  /** Children whose ends were told, until they are shown no more. */
+  readonly #leaving = new Map<AgentId, { readonly run: number; readonly cancel: CancelTimer }>()
+  /** Something has happened to them since the last flush. */
   readonly #changed = new Set<Agent>()
+  /** Something has happened to them while nobody looked. */
+  readonly #unseen = new Set<Agent>()
   /** A view has changed without its agent. */
   #isNew = false
   #isClosed = false
@@ -43,7 +47,10 @@ export class TaskViews {
 
   /** The list now, and each time it changes; completes when the engine closes. */
   get tasks$(): Observable<readonly AgentView[]> {
-    return this.#shown.asObservable()
+    return new Observable((subscriber) => {
+      if (!this.#isClosed) subscriber.next(this.#list())
+      return this.#lists.subscribe(subscriber)
+    })
   }
 
   /** Something has happened to an agent. `event`: what, where it is a fact. */
@@ -57,9 +64,10 @@ export class TaskViews {
 
   close(): void {
     this.#isClosed = true
-    for (const { cancel } of this.#finished.values()) cancel?.()
-    this.#finished.clear()
-    this.#shown.complete()
+    for (const { cancel } of this.#leaving.values()) cancel()
+    this.#leaving.clear()
+    this.#untold.clear()
+    this.#lists.complete()
   }
 
   #noteTold(event: AgentEvent): void {
@@ -79,13 +87,14 @@ export class TaskViews {
   }
 
   #told({ agentId, run }: RunKey): void {
-    const finished = this.#finished.get(agentId)
-    if (finished === undefined || finished.key.run !== run || finished.cancel !== undefined) return
-    finished.cancel = this.#clock.setTimer(this.#retentionMs, () => {
-      this.#finished.delete(agentId)
+    if (this.#untold.get(agentId)?.key.run !== run) return
+    this.#untold.delete(agentId)
+    const cancel = this.#clock.setTimer(this.#retentionMs, () => {
+      this.#leaving.delete(agentId)
       this.#views.delete(agentId)
       this.#show()
     })
+    this.#leaving.set(agentId, { run, cancel })
   }
 
   #flush(): void {
@@ -95,46 +104,58 @@ export class TaskViews {
     let hasEnded = false
     for (const agent of this.#changed) {
       if (!agent.isBorn) continue
-      const view = viewOf(agent)
-      const before = this.#views.get(agent.id)
-      if (before === undefined || !isSameView(before, view)) {
-        this.#views.set(agent.id, view)
-        isNew = true
-      }
       if (agent.isRunning) this.#isBack(agent.id)
       else {
         hasEnded = true
         if (agent.parent !== undefined) this.#end(agent)
       }
+      // What runs can be looked at later, too; of what has ended the view is all that stays. The first keeps the order.
+      if (agent.isRunning && !this.#lists.observed && this.#views.has(agent.id)) this.#unseen.add(agent)
+      else if (this.#look(agent)) isNew = true
     }
     this.#changed.clear()
     // Whoever was to be told may be gone.
-    if (hasEnded) for (const { key, isOwed } of [...this.#finished.values()]) if (!isOwed()) this.#told(key)
+    if (hasEnded) for (const { key, isOwed } of [...this.#untold.values()]) if (!isOwed()) this.#told(key)
     if (isNew) this.#show()
   }
 
+  /** Makes the view of an agent again. Whether it is another one. */
+  #look(agent: Agent): boolean {
+    this.#unseen.delete(agent)
+    const view = viewOf(agent)
+    const before = this.#views.get(agent.id)
+    if (before !== undefined && isSameView(before, view)) return false
+    this.#views.set(agent.id, view)
+    return true
+  }
+
   #end({ id, birth, parent, runNumber: run, session }: Agent): void {
-    if (this.#finished.get(id)?.key.run === run) return
+    if (this.#untold.get(id)?.key.run === run || this.#leaving.get(id)?.run === run) return
     this.#isBack(id)
     const callId = birth.parent?.callId
-    this.#finished.set(id, {
+    this.#untold.set(id, {
       key: { agentId: id, run },
       isOwed: () =>
         session.hosts.ownerOf({ id, parent }, run) !== undefined ||
         // It waits for the call, and its result is on its way.
         (parent?.isRunning === true && parent.ledger.open.some(({ started }) => started.callId === callId)),
-      cancel: undefined,
     })
   }
 
   /** It is at work, whatever became of its last run. */
   #isBack(id: AgentId): void {
-    this.#finished.get(id)?.cancel?.()
-    this.#finished.delete(id)
+    this.#untold.delete(id)
+    this.#leaving.get(id)?.cancel()
+    this.#leaving.delete(id)
   }
 
   #show(): void {
-    this.#shown.next([...this.#views.values()])
+    if (this.#lists.observed) this.#lists.next(this.#list())
+  }
+
+  #list(): readonly AgentView[] {
+    for (const agent of this.#unseen) this.#look(agent)
+    return [...this.#views.values()]
   }
 }
 

@@ -24,7 +24,14 @@ const agent = (prompt: string, run_in_background = true) => ({
 /** Children pass the door of their prompt and report. Every list of tasks is in `lists`. */
 function engineOf(
   root: Root,
-  more: Partial<EngineOptions> & { readonly storage?: MemoryStorage; readonly idsFrom?: number } = {},
+  {
+    isWatched = true,
+    ...more
+  }: Partial<EngineOptions> & {
+    readonly storage?: MemoryStorage
+    readonly idsFrom?: number
+    readonly isWatched?: boolean
+  } = {},
 ) {
   const doors = new Doors()
   const test = testEngine(
@@ -37,7 +44,7 @@ function engineOf(
     { tools: [doors.tool], ...more },
   )
   const lists: (readonly AgentView[])[] = []
-  test.engine.tasks$.subscribe((list) => lists.push(list))
+  if (isWatched) test.engine.tasks$.subscribe((list) => lists.push(list))
   const children = () => (lists.at(-1) ?? []).filter(({ depth }) => depth > 0)
   return { ...test, doors, lists, children }
 }
@@ -65,6 +72,39 @@ describe('the list of tasks', () => {
     const shared = test.lists.slice(1).some((list, i) => list.some((view) => test.lists[i]?.includes(view)))
     expect(shared).toBe(true)
     await test.engine.close()
+  })
+
+  it('is the same for whoever looks for the first time as for who has looked all along', async () => {
+    const shown = async (isWatched: boolean) => {
+      const test = engineOf(delegates('door-a', 'door-b'), { isWatched })
+      const run = test.engine.run('go')
+      const seen: (readonly AgentView[])[] = []
+      const look = async () => {
+        await rest()
+        seen.push(await firstValueFrom(test.engine.tasks$))
+      }
+      await look()
+      test.doors.open('door-a')
+      await look()
+      test.doors.open('door-b')
+      await run.result
+      await look()
+      await test.clock.advance(FIVE_MINUTES)
+      await look()
+      await test.engine.close()
+      return seen.map((list) =>
+        list.map(({ agentId, phase, turns, notified, tokenCount }) => ({
+          agentId,
+          phase,
+          turns,
+          notified,
+          tokenCount,
+        })),
+      )
+    }
+    const [late, always] = [await shown(false), await shown(true)]
+    expect(late).toEqual(always)
+    expect(always.map((list) => list.length)).toEqual([3, 3, 3, 1])
   })
 
   it('is there for whoever comes late, and completes with the engine', async () => {
