@@ -124,6 +124,10 @@ export interface Plan {
 export const wordOn = ({ seed }: Plan, approvalId: string): 'allow' | 'deny' =>
   chanceFrom(seed, approvalId).happens(0.7) ? 'allow' : 'deny'
 
+/** What is under way while the user thinks: theirs, whatever becomes of the engine that has asked. */
+export const answerTo = (approvalId: string): string => `answer ${approvalId}`
+export const isOfUser = (task: string): boolean => task.startsWith('answer ')
+
 /** Name of the agent that a branch's prompt is asked. */
 export const BRANCH_AGENT = 'b0'
 

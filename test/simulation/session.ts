@@ -21,7 +21,7 @@ import { isOpened, isOutOfReach } from './laws/lookups.ts'
 import { PROGRESS } from './laws/progress.ts'
 import { createSimulatedModel, promptFor } from './model.ts'
 import type { BranchPlan, Plan, Stop } from './plan.ts'
-import { BRANCH_AGENT, wordOn } from './plan.ts'
+import { answerTo, BRANCH_AGENT, wordOn } from './plan.ts'
 import { observe } from './probes.ts'
 import { createSimulatedProcesses } from './processes.ts'
 import { eventsOf, type ShadowLog } from './shadow-logs.ts'
@@ -208,7 +208,7 @@ function createSession(plan: Plan, options: SessionOptions) {
         if (codeOf(error, '') !== 'no-such-approval') throw error
       }
     }
-    world.later(`answer ${id}`, life, () => {
+    world.later(answerTo(id), life, () => {
       say(decision)
       say(decision === 'allow' ? 'deny' : 'allow')
     })

@@ -1,3 +1,4 @@
+import { isOfUser } from '../plan.ts'
 import { exitSeen } from '../processes.ts'
 import type { Body } from '../tools.ts'
 import type { Law } from './law.ts'
@@ -105,7 +106,9 @@ export const NOTHING_LEFT_BEHIND: Law = {
           broken(`the engine is closed and requests of ${model.open(life).join()} are open`)
         const underWay = world
           .underWay(life)
-          .filter((task) => !left.some((body) => task === body.label || task === exitOf(body)))
+          .filter(
+            (task) => !isOfUser(task) && !left.some((body) => task === body.label || task === exitOf(body)),
+          )
         if (underWay.length > 0) broken(`the engine is closed and ${underWay.join()} is under way`)
       },
     }
