@@ -118,6 +118,8 @@ export interface Plan {
   readonly asks?: boolean
   /** The host has hooks. */
   readonly hooks?: boolean
+  /** Tokens that the models take: conversations outgrow them. Undefined: they take everything. */
+  readonly window?: number
 }
 
 /** What the user says to a question, whenever and however often it is asked. */
