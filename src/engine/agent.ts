@@ -548,7 +548,8 @@ export class Agent implements MailboxOwner {
 
   /** Starts the effects of the restored state again. */
   restart(): void {
-    if (this.#isStarted || !this.isRunning) return
+    // A close may have come while its session was brought back: nothing of it begins behind that.
+    if (this.#isStarted || !this.isRunning || !this.isOpen) return
     this.#isStarted = true
     this.#core.keepAlive.hold(this)
     this.#actor?.start()

@@ -67,6 +67,7 @@ export type EngineDiagnosticCode =
   | 'question-failed'
   | 'snapshot-not-written'
   | 'snapshot-rejected'
+  | 'tool-left-behind'
 
 /** A request that cannot be met as it is: the caller has to ask differently. */
 export class EngineError extends Error {

@@ -35,6 +35,7 @@ import type { EngineDiagnosticCode } from './errors.ts'
 import { EngineClosedError, EngineError, messageOf } from './errors.ts'
 import { inheritance } from './inherit.ts'
 import type { Posted } from './mailbox.ts'
+import { reviveAgent } from './revive.ts'
 import { SessionDefinitions } from './session-definitions.ts'
 import { openSessionMcp } from './session-mcp.ts'
 import { SessionNames } from './session-names.ts'
@@ -313,10 +314,10 @@ export class Session {
    * resolves, before its first request. Called again after a crash it completes what is missing.
    */
   async spawn(parent: Agent, childId: AgentId, plan: SpawnPlan, call: SpawnCall): Promise<Agent> {
-    const reserved = this.#live.get(childId)
+    const known = this.#live.get(childId) ?? (await this.#endedBefore(childId))
     // Whoever comes now is not among those that the close ends. The call is made again when the session is resumed.
-    if (reserved === undefined && this.#isClosing) throw new Suspended(`agent ${childId} comes too late`)
-    const child = reserved ?? this.reserve(parent, childId)
+    if (known === undefined && this.#isClosing) throw new Suspended(`agent ${childId} comes too late`)
+    const child = known ?? this.reserve(parent, childId)
     if (child.runNumber > 0) {
       // A crash may have come between its birth and this.
       this.#describe(child.birth)
@@ -338,6 +339,12 @@ export class Session {
     })
     this.#describe(birth)
     return child
+  }
+
+  /** A child that was read back, and that somebody has ended before its call went on: it must not be born again. */
+  async #endedBefore(childId: AgentId): Promise<Agent | undefined> {
+    const isThere = await this.#core.storage.exists(this.paths.agentLog(childId))
+    return isThere ? reviveAgent(this.#core, this, childId) : undefined
   }
 
   /** Writes the file that says who a child is, for other programs. It can be made again from the log. */

@@ -116,17 +116,18 @@ function startLife(
       timeout: STUCK_MS,
     })
     let said = ''
+    let complained = ''
     child.stdout.setEncoding('utf8').on('data', (text: string) => {
       said += text
     })
     child.stderr.setEncoding('utf8').on('data', (text: string) => {
-      said += text
+      complained += text
     })
     child.once('error', reject)
     child.once('close', (code, signal) => {
       if (signal === 'SIGKILL') resolve(undefined)
       else if (code === 0) resolve(JSON.parse(said))
-      else reject(new Error(`life ${life} of ${name} ended with ${code ?? signal}: ${said}`))
+      else reject(new Error(`life ${life} of ${name} ended with ${code ?? signal}: ${said}${complained}`))
     })
   })
 }

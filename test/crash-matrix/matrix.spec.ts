@@ -8,6 +8,7 @@ import type { Fault } from '../simulation/faults/fault.ts'
 import { FORGOTTEN_NOTICE } from '../simulation/faults/forgotten-notice.ts'
 import { FORGOTTEN_START } from '../simulation/faults/forgotten-start.ts'
 import { HALF_CONVERSATION } from '../simulation/faults/half-conversation.ts'
+import { LOST_TAIL } from '../simulation/faults/lost-tail.ts'
 import { SECOND_END } from '../simulation/faults/second-end.ts'
 import { observe } from '../simulation/probes.ts'
 import { cellNamed, nameOfCell } from './kill.ts'
@@ -75,6 +76,7 @@ const DEFECTS: readonly { readonly fault: Fault; readonly scenario: string }[] =
   { fault: SECOND_END, scenario: 'turn-limit' },
   { fault: HALF_CONVERSATION, scenario: 'denied-tool' },
   { fault: DIRECT_RESULT, scenario: 'failing-model' },
+  { fault: LOST_TAIL, scenario: 'compaction' },
 ]
 
 describe('a deliberate fault of the engine', () => {

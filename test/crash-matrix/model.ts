@@ -7,12 +7,17 @@ import { buildReply, emitReply, say } from '../../src/effects/model/scripted-rep
 import { requestViolations } from '../../src/journal/projections/validate-request.ts'
 import type { Record } from './record.ts'
 import type { Line, Said, Scenario } from './scenario.ts'
-import { promptIn } from './scenario.ts'
+import { placeIn, promptIn, storyOf } from './scenario.ts'
 import type { Life } from './tools.ts'
 
 /** The model as one process has it. Each request is noted before it is answered. */
 export function matrixModel(
-  { play, verdict, isInBackground }: Pick<Scenario, 'play' | 'verdict' | 'isInBackground'>,
+  {
+    play,
+    summaries = {},
+    verdict,
+    isInBackground,
+  }: Pick<Scenario, 'play' | 'summaries' | 'verdict' | 'isInBackground'>,
   life: Life,
   record: Record,
 ): Model {
@@ -22,7 +27,10 @@ export function matrixModel(
     stream: (request) =>
       new Observable((subscriber) => {
         const isForced = request.toolChoice !== undefined
-        const { who, turn } = isForced ? { who: 'the classifier', turn: 0 } : whereIn(request, play)
+        const where = isForced ? { who: 'the classifier', turn: 0 } : whereIn(request, play)
+        const isSummary = request.source === 'compact'
+        const who = isSummary ? summaryOf(where.who) : where.who
+        const { turn } = where
         const key = `${who} ${turn}`
         const attempt = attempts.get(key) ?? 0
         attempts.set(key, attempt + 1)
@@ -35,13 +43,20 @@ export function matrixModel(
         })
         const lines = play[who] ?? []
         const said = lines[turn] ?? (isInBackground === true ? lines.at(-1) : undefined)
-        const line = isForced ? (verdict?.(questionIn(request)) ?? say('?')) : said
+        const line = isForced
+          ? (verdict?.(questionIn(request)) ?? say('?'))
+          : isSummary
+            ? (summaries[`${where.who} ${turn}`] ?? say(storyOf(where.who, turn)))
+            : said
         if (line === undefined)
           subscriber.error(new ModelError('script', `nothing is said at ${key}`, { retryable: false }))
         else answer(attemptOf(line, attempt, request), request, subscriber)
       }),
   }
 }
+
+/** Who a request is noted for that asks for a summary. */
+export const summaryOf = (who: string): string => `summary of ${who}`
 
 const questionIn = ({ messages }: ModelRequest): string =>
   messages.map(({ content }) => (typeof content === 'string' ? content : '')).join('\n')
@@ -56,6 +71,8 @@ export function whereIn(
   for (const { role, content } of messages) {
     if (role === 'assistant') turn += 1
     const texts = typeof content === 'string' ? [content] : content.map((block) => String(block['text']))
+    const place = role === 'user' ? texts.map(placeIn).find((found) => found !== undefined) : undefined
+    if (place !== undefined) ({ who, turn } = place)
     const prompt = role === 'user' ? texts.map(promptIn).find((text) => Object.hasOwn(play, text)) : undefined
     if (prompt === undefined) continue
     who = prompt

@@ -40,6 +40,11 @@ export interface Scenario {
   /** What the user asks, one run of the root after the other: keys of `play`. */
   readonly prompts: readonly string[]
   readonly play: Play
+  /**
+   * What the model writes when a conversation is to be summed up, by its prompt and the number of replies: `the root 2`.
+   * Default: {@link storyOf}, which says where it goes on.
+   */
+  readonly summaries?: Readonly<Record<string, Line>>
   /** What the classifier says to a question. Default: that it gives no verdict. */
   verdict?(question: string): Said
   /** Outcomes of the run that each prompt starts, a child's too. A prompt that is not named must never be asked. */
@@ -62,7 +67,14 @@ export interface Scenario {
   readonly maxTurns?: number
   readonly options?: Pick<
     EngineOptions,
-    'limits' | 'permissions' | 'definitions' | 'retries' | 'snapshotEvery' | 'features'
+    | 'limits'
+    | 'permissions'
+    | 'definitions'
+    | 'retries'
+    | 'snapshotEvery'
+    | 'features'
+    | 'modelFacts'
+    | 'maxTokens'
   >
   /** Whether its agents use the standard tools, on real files of their own. */
   readonly usesFiles?: boolean
@@ -127,6 +139,16 @@ export function idOf({ messages }: Pick<ModelRequest, 'messages'>, prompt: strin
   )
   const result = blocks.find((block) => block['tool_use_id'] === call?.['id'])
   return /a[0-9a-f]{16}/.exec(JSON.stringify(result?.['content'] ?? ''))?.[0] ?? 'nobody'
+}
+
+/** A summary that says whose conversation it is, and how many replies it has had. */
+export const storyOf = (prompt: string, turn: number): string =>
+  `The story of "${prompt}" up to turn ${turn}.`
+
+/** Where a conversation stands that begins with such a summary. */
+export function placeIn(text: string): { readonly who: string; readonly turn: number } | undefined {
+  const [, who, turn] = /The story of "(.*?)" up to turn (\d+)\./.exec(text) ?? []
+  return who === undefined ? undefined : { who, turn: Number(turn) }
 }
 
 /** What a text asks, without the envelope of the engine: `news of a, b` of notices, a message as it was sent. */

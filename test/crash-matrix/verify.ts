@@ -5,6 +5,7 @@
 import type { Final, SeenCall, SeenLog } from './final.ts'
 import { cutAt } from './final.ts'
 import { hasLostHooks, hookProblems } from './hooks.ts'
+import { summaryOf } from './model.ts'
 import type { BodyEntry } from './record.ts'
 import type { Scenario } from './scenario.ts'
 import { bodiesIn } from './tools.ts'
@@ -269,16 +270,22 @@ function whereTheyPart(found: string, expected: string): string {
   return `…${found.slice(from, from + 120)}… and not …${expected.slice(from, from + 120)}…`
 }
 
-/** The replies of a log, as `<prompt> <turn>`. */
+/** The replies and summaries of a log, as `<prompt> <turn>`. */
 function repliesIn({ recorded }: SeenLog): readonly string[] {
   let prompt = ''
   let turn = 0
+  /** Where the last reply leaves the conversation: a prompt behind it is not summed up. */
+  let spoken = { prompt, turn }
   return recorded.flatMap(({ event }) => {
     if (event.type === 'run.started') {
       prompt = String(event.content)
       turn = 0
     }
-    return event.type === 'reply.received' ? [`${prompt} ${turn++}`] : []
+    if (event.type === 'conversation.compacted') return [`${summaryOf(spoken.prompt)} ${spoken.turn}`]
+    if (event.type !== 'reply.received') return []
+    const reply = `${prompt} ${turn++}`
+    spoken = { prompt, turn }
+    return [reply]
   })
 }
 

@@ -257,6 +257,111 @@ describe('a log', () => {
   })
 })
 
+describe('the log of a grandchild that cannot be written any more', () => {
+  const inFront = { run_in_background: false }
+  const ofA: Play = { 'of-a': [callMany([pass('of-a')]), say('report of it')] }
+
+  /** A session whose disk is full for the grandchild from the moment that it is at its door. */
+  async function withFullLog(play: Play) {
+    const { pass: tool, open } = doors()
+    const memory = createMemoryStorage()
+    let broken = ''
+    const storage: MemoryStorage = {
+      ...memory,
+      append: (batch) => {
+        if (broken !== '' && batch.some(({ path }) => path === broken))
+          throw new StorageError('full', broken, 'no space is left')
+        return memory.append(batch)
+      },
+    }
+    const test = engineOf({ ...ofA, ...play }, tool, { storage })
+    const run = begin(test)
+    await rest()
+    const idOf = (name: string) =>
+      test.engine.agents.find(({ description }) => description === name)?.agentId ?? ''
+    const a = idOf('a')
+    const grandchild = children(test.facts).find((id) => id !== a) ?? ''
+    broken = logOf(memory, grandchild)
+    expect(broken).not.toBe('')
+    return { test, run, open, memory, a, grandchild, play: { ...ofA, ...play }, tool }
+  }
+
+  /** Who is told the end of that agent by a notice, and in which words. */
+  const newsOf = ({ facts }: TestEngine, id: string) =>
+    facts.flatMap(({ agentId, event }) =>
+      event.type === 'message.added' && event.tells?.some((key) => key.agentId === id) === true
+        ? [{ agentId, text: JSON.stringify(event.content) }]
+        : [],
+    )
+
+  it('in the background: its parent is told that it is lost, once, and goes on; so does everybody above', async () => {
+    const { test, run, open, memory, a, grandchild, play, tool } = await withFullLog({
+      root: [callMany([agent('a')]), say('I wait')],
+      a: [callMany([agent('of-a')]), callMany([pass('a')]), say('report of a')],
+    })
+    open('of-a')
+    await rest()
+    expect(test.engine.agents.map(({ description }) => description)).toEqual(['main agent', 'a'])
+    open('a')
+    expect((await run.result).status).toBe('completed')
+    const news = newsOf(test, grandchild)
+    expect(news.map(({ agentId }) => agentId)).toEqual([a])
+    expect(news[0]?.text).toContain('<status>failed</status>')
+    expect(newsOf(test, a)[0]?.text).toContain('report of a')
+    expect(test.engine.agents).toHaveLength(1)
+    expect(await violations(memory)).toEqual([])
+    await test.engine.close()
+    const next = engineOf(play, tool, { storage: memory.crash(), idsFrom: 500 })
+    expect(await next.engine.resume(SESSION)).toBeUndefined()
+    expect(next.facts).toEqual([])
+    await next.engine.close()
+  })
+
+  it('whose parent has ended: the root is told that it is lost', async () => {
+    const { test, run, open, memory, grandchild } = await withFullLog({
+      root: [callMany([agent('a', { subagent_type: 'short' })]), say('I wait')],
+      // It comes to the limit of its turns and leaves its own behind.
+      a: [callMany([agent('of-a')]), callMany([pass('through')])],
+    })
+    const root = test.facts[0]?.agentId
+    open('through')
+    await rest()
+    expect(test.engine.agents.map(({ description }) => description)).toEqual(['main agent', 'of-a'])
+    open('of-a')
+    expect((await run.result).status).toBe('completed')
+    const news = newsOf(test, grandchild)
+    expect(news.map(({ agentId }) => agentId)).toEqual([root])
+    expect(news[0]?.text).toContain('<status>failed</status>')
+    expect(test.engine.agents).toHaveLength(1)
+    expect(await violations(memory)).toEqual([])
+    await test.engine.close()
+  })
+
+  it('in front: its parent gives it up and fails, saying why; whoever is above is told that, and goes on', async () => {
+    const { test, run, open, memory, a } = await withFullLog({
+      root: [callMany([agent('a', inFront)]), say('the end')],
+      a: [callMany([agent('of-a', inFront)]), say('report of a')],
+    })
+    open('of-a')
+    const result = await run.result
+    expect(result).toMatchObject({ status: 'completed', text: 'the end' })
+    const answers = test.facts.flatMap(({ agentId, event }) =>
+      event.type === 'call.ended' ? [{ agentId, event }] : [],
+    )
+    const [ofGrandchild, ofChild] = answers
+    expect(answers).toHaveLength(2)
+    expect(ofGrandchild?.agentId).toBe(a)
+    expect(ofGrandchild?.event.outcome).toBe('interrupted')
+    // It has no end that could be delivered.
+    expect(ofGrandchild?.event.delivered).toBeUndefined()
+    expect(ofChild?.event.outcome).toBe('error')
+    expect(JSON.stringify(ofChild?.event.result.content)).toContain('could not be written (no space is left)')
+    expect(told(test.facts)).toEqual([`${a}:1`])
+    expect(await violations(memory)).toEqual([])
+    await test.engine.close()
+  })
+})
+
 describe('a kill', () => {
   const play: Play = {
     root: [callMany([agent('a'), agent('b', { run_in_background: false })]), say('I wait')],

@@ -18,6 +18,8 @@ export interface SeenRequest {
   readonly agent: string
   readonly turn: number
   readonly request: ModelRequest
+  /** What it asks for is a summary of the conversation. */
+  readonly isSummary: boolean
 }
 
 export interface SimulatedModel {
@@ -45,13 +47,16 @@ export function createSimulatedModel(world: World, plan: Plan): SimulatedModel {
   ): (() => void) => {
     if (request.toolChoice !== undefined) return judge(world, plan, life, request, signal, subscriber)
     const { agent, turn } = whereIn(request)
-    const planned = agentNamed(plan, agent)?.turns[turn] ?? LAST_TURN
+    const isSummary = request.source === 'compact'
+    const planned = isSummary
+      ? summaryTurn(plan, agent, turn)
+      : (agentNamed(plan, agent)?.turns[turn] ?? LAST_TURN)
     // Who is sent back to work must be seen to have said its last word before.
     const said = plan.hooks === true ? { ...planned, text: 'plain' as const } : planned
-    const key = `${agent}.${turn}`
+    const key = `${agent}.${turn}${isSummary ? '.summary' : ''}`
     const attempt = attempts.get(key) ?? 0
     attempts.set(key, attempt + 1)
-    onRequest({ life, agent, turn, request })
+    onRequest({ life, agent, turn, request, isSummary })
     const fault = planned.attempts[attempt]
     const entry = { life, agent }
     open.add(entry)
@@ -65,7 +70,12 @@ export function createSimulatedModel(world: World, plan: Plan): SimulatedModel {
       cancel = world.later(`${what} of ${key}`, life, run)
     }
     if (fault !== undefined) fail(fault, request, later, subscriber)
-    else answer(planned, replyTo(said, agent, turn, request), later, subscriber)
+    else {
+      const reply = isSummary
+        ? buildReply(planned.text === 'plain' ? storyOf(agent, turn) : ' \n ', request)
+        : replyTo(said, agent, turn, request)
+      answer(planned, plan.window === undefined ? reply : filling(plan, key, reply), later, subscriber)
+    }
     return close
   }
 
@@ -80,6 +90,33 @@ export function createSimulatedModel(world: World, plan: Plan): SimulatedModel {
     }),
     open: (life) => [...open].filter((each) => each.life === life).map(({ agent }) => agent),
   }
+}
+
+/** How a summary comes, if one does: `blank` is what nobody can go on with. */
+function summaryTurn({ seed }: Plan, agent: string, turn: number): TurnPlan {
+  const chance = chanceFrom(seed, `summary ${agent}.${turn}`)
+  const attempts = chance.weigh<string>({
+    none: 6,
+    overloaded: 1,
+    cut: 1,
+    silent: 0.5,
+    'invalid-request': 0.7,
+  })
+  return {
+    ...LAST_TURN,
+    text: chance.happens(0.1) ? 'blank' : 'plain',
+    attempts: attempts === 'none' ? [] : [attempts as ModelFault],
+    pace: chance.pick(['at-once', 'whole', 'deltas']),
+  }
+}
+
+/** What stands in for a conversation: whose it is, and how many replies it has had. */
+export const storyOf = (agent: string, turn: number): string => `The story of ¶${agent}¶ up to turn ${turn}.`
+
+/** The reply with what the server says that the request has had: how full the window is. */
+function filling({ seed, window = 0 }: Plan, key: string, reply: Reply): Reply {
+  const share = chanceFrom(seed, `tokens ${key}`).pick([0.1, 0.4, 0.95])
+  return { ...reply, usage: { ...reply.usage, input_tokens: Math.floor(share * window) } }
 }
 
 /** The classifier: its verdict is a pure function of the question, and sometimes there is none. */
@@ -177,14 +214,19 @@ export function whereIn(request: Pick<ModelRequest, 'messages'>): {
   readonly turn: number
 } {
   let agent = 'nobody'
+  let told: { readonly agent: string; readonly turn: number } | undefined
   for (const { role, content } of request.messages) {
     if (role !== 'user') continue
     const texts =
       typeof content === 'string' ? [content] : content.map((block) => String(block['text'] ?? ''))
-    for (const text of texts) agent = /^¶([^¶]+)¶/.exec(text)?.[1] ?? agent
+    for (const text of texts) {
+      const [, whose, upTo] = /The story of ¶([^¶]+)¶ up to turn (\d+)\./.exec(text) ?? []
+      if (whose !== undefined) told = { agent: whose, turn: Number(upTo) }
+      agent = /^¶([^¶]+)¶/.exec(text)?.[1] ?? whose ?? agent
+    }
   }
   const said = JSON.stringify(request.messages.filter(({ role }) => role === 'assistant'))
-  let turn = 0
+  let turn = told?.agent === agent ? told.turn : 0
   for (const [, whose, number] of said.matchAll(/§([^§.]+)\.(\d+)/g)) {
     if (whose === agent) turn = Math.max(turn, Number(number) + 1)
   }

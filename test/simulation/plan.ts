@@ -118,11 +118,17 @@ export interface Plan {
   readonly asks?: boolean
   /** The host has hooks. */
   readonly hooks?: boolean
+  /** Tokens that the models take: conversations outgrow them. Undefined: they take everything. */
+  readonly window?: number
 }
 
 /** What the user says to a question, whenever and however often it is asked. */
 export const wordOn = ({ seed }: Plan, approvalId: string): 'allow' | 'deny' =>
   chanceFrom(seed, approvalId).happens(0.7) ? 'allow' : 'deny'
+
+/** What is under way while the user thinks: theirs, whatever becomes of the engine that has asked. */
+export const answerTo = (approvalId: string): string => `answer ${approvalId}`
+export const isOfUser = (task: string): boolean => task.startsWith('answer ')
 
 /** Name of the agent that a branch's prompt is asked. */
 export const BRANCH_AGENT = 'b0'

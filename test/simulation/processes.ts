@@ -15,6 +15,9 @@ export interface SimulatedProcess {
   isRunning: boolean
 }
 
+/** What is under way between the exit of a process and the moment in which its runner knows of it. */
+export const exitSeen = (mark: string): string => `exit of ${mark} is seen`
+
 export interface SimulatedProcesses {
   runnerFor(life: Life): ProcessRunner
   readonly all: readonly SimulatedProcess[]
@@ -47,7 +50,7 @@ export function createSimulatedProcesses(world: World): SimulatedProcesses {
       })
       // The process ends in the world outside; that it has ended is then seen by the engine, if it still lives.
       const tell = (ended: ProcessOutcome['ended']): void => {
-        world.later(`exit of ${started.mark} is seen`, life, () => resolve(outcome(ended)))
+        world.later(exitSeen(started.mark), life, () => resolve(outcome(ended)))
       }
       let exit: () => void = () => {}
       /** Some run long, so that a crash finds them. */

@@ -38,6 +38,8 @@ interface Weather {
   readonly hooks?: boolean
   /** Children that are started in the background. Default: none. */
   readonly background?: number
+  /** The models take little, so that conversations are summed up. Default: they take everything. */
+  readonly isNarrow?: boolean
 }
 
 const NO_STOPS = { crash: 0, close: 0, intrude: 0, 'prompt-again': 0, kill: 0, 'crash-in-write': 0 }
@@ -185,6 +187,19 @@ export const SCENARIOS: Readonly<Record<string, Weather>> = {
     snapshots: 0.3,
     hooks: true,
   },
+  /** Conversations outgrow their model, at any moment; summaries are cut off, fail, and are asked for again. */
+  compaction: {
+    modelFaults: 0.1,
+    brokenCalls: 0.03,
+    oddBodies: 0.1,
+    stops: { ...NO_STOPS, kill: 2, crash: 3, 'crash-in-write': 3, close: 1 },
+    mostStops: 6,
+    diskFaults: 0,
+    delegation: 0.4,
+    looseModes: 0.95,
+    snapshots: 0.3,
+    isNarrow: true,
+  },
   wild: {
     modelFaults: 0.3,
     brokenCalls: 0.15,
@@ -196,6 +211,9 @@ export const SCENARIOS: Readonly<Record<string, Weather>> = {
     looseModes: 0.7,
   },
 }
+
+/** Tokens. Half of it is always there for a request. */
+const WINDOW = 100_000
 
 /** The plan of a seed: one of the scenarios, or the given one. */
 export function planFor(seed: number, scenario?: string): Plan {
@@ -228,6 +246,7 @@ export function planFor(seed: number, scenario?: string): Plan {
     ...beyondOneSession(chance, weather),
     ...(weather.asks === true && { asks: true }),
     ...(weather.hooks === true && { hooks: true }),
+    ...(weather.isNarrow === true && { window: WINDOW }),
   }
 }
 

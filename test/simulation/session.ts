@@ -21,7 +21,7 @@ import { isOpened, isOutOfReach } from './laws/lookups.ts'
 import { PROGRESS } from './laws/progress.ts'
 import { createSimulatedModel, promptFor } from './model.ts'
 import type { BranchPlan, Plan, Stop } from './plan.ts'
-import { BRANCH_AGENT, wordOn } from './plan.ts'
+import { answerTo, BRANCH_AGENT, wordOn } from './plan.ts'
 import { observe } from './probes.ts'
 import { createSimulatedProcesses } from './processes.ts'
 import { eventsOf, type ShadowLog } from './shadow-logs.ts'
@@ -57,6 +57,8 @@ export interface SessionOutcome {
   readonly answers: number
   /** Hooks that ran. */
   readonly hooks: number
+  /** Conversations that were summed up; and how often something came in between. */
+  readonly compactions: { readonly done: number; readonly cutOff: number }
   readonly story: readonly string[]
 }
 
@@ -73,6 +75,8 @@ const SESSION = '51111111-1111-4111-8111-111111111111' as SessionId
 const SESSION_IN_PATH = /[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/
 const HOME = '/simulated'
 const CWD = '/'
+/** Tokens of a narrow window that are kept for a reply, and beside it. */
+const MARGIN = 5_000
 const MOST_STEPS = 20_000
 const MOST_LIVES = 40
 
@@ -208,7 +212,7 @@ function createSession(plan: Plan, options: SessionOptions) {
         if (codeOf(error, '') !== 'no-such-approval') throw error
       }
     }
-    world.later(`answer ${id}`, life, () => {
+    world.later(answerTo(id), life, () => {
       say(decision)
       say(decision === 'allow' ? 'deny' : 'allow')
     })
@@ -228,7 +232,11 @@ function createSession(plan: Plan, options: SessionOptions) {
       definitions: DEFINITIONS,
       permissions: { mode: plan.mode, deny: plan.deny, wait: plan.asks === true },
       hooks: hooks.hooksFor(life),
-      limits: plan.limits,
+      limits: { ...plan.limits, ...(plan.window !== undefined && { contextMargin: MARGIN }) },
+      ...(plan.window !== undefined && {
+        modelFacts: { '': { contextWindow: plan.window } },
+        maxTokens: MARGIN,
+      }),
       retries: RETRIES,
       systemPrompt: 'You are the root.',
       snapshotEvery: plan.snapshotEvery ?? Number.POSITIVE_INFINITY,
@@ -527,6 +535,10 @@ function createSession(plan: Plan, options: SessionOptions) {
       ),
       answers: disk.logs.all.reduce((sum, log) => sum + eventsOf(log, 'approval.answered').length, 0),
       hooks: hooks.calls.length,
+      compactions: {
+        done: disk.logs.all.reduce((sum, log) => sum + eventsOf(log, 'conversation.compacted').length, 0),
+        cutOff: disk.logs.all.reduce((sum, log) => sum + cutOffIn(log), 0),
+      },
       events: disk.logs.all.reduce((sum, { events }) => sum + events.length, 0),
       story: world.story,
     }
@@ -534,6 +546,15 @@ function createSession(plan: Plan, options: SessionOptions) {
 
   return { run, onUnhandled: (error: unknown) => tell((each) => each.onUnhandled?.(error)) }
 }
+
+/** How often something else than its end came while a conversation was summed up. */
+const cutOffIn = ({ events }: ShadowLog): number =>
+  events.filter(
+    ({ event }, i) =>
+      events[i - 1]?.event.type === 'context.exceeded' &&
+      event.type !== 'conversation.compacted' &&
+      event.type !== 'compaction.failed',
+  ).length
 
 const isActing = (run: RunSnapshot | undefined): boolean => run !== undefined && phaseOf(run) === 'acting'
 

@@ -110,7 +110,9 @@ export function createShadowLogs(tell: OnDurable): ShadowLogs {
       grow(log, bytes)
     },
     replaced: (path, bytes) => {
-      const log = empty(path, logs.get(path)?.lastSeq)
+      const known = logs.get(path)
+      // Behind a gap the last line may not be taken yet: it was told all the same.
+      const log = empty(path, Math.max(known?.lastSeq ?? -1, known?.toldUpTo ?? -1))
       logs.delete(path)
       if (bytes.length === 0) return
       logs.set(path, log)

@@ -41,6 +41,19 @@ describe('simulated sessions', () => {
     expect(await count('damage', ({ isDamaged }) => Number(isDamaged))).toBeGreaterThan(4)
   })
 
+  it('have conversations in them that are summed up, and kills and crashes in the middle of that', {
+    timeout: 120_000,
+  }, async () => {
+    const all = { done: 0, cutOff: 0 }
+    for (let seed = 1; seed <= 24; seed++) {
+      const { compactions } = await simulate(planFor(seed, 'compaction'))
+      all.done += compactions.done
+      all.cutOff += compactions.cutOff
+    }
+    expect(all.done).toBeGreaterThan(10)
+    expect(all.cutOff).toBeGreaterThan(1)
+  })
+
   it('have worktrees in them that are made, removed and kept', { timeout: 120_000 }, async () => {
     const all = { made: 0, kept: 0 }
     for (let seed = 1; seed <= 12; seed++) {

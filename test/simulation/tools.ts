@@ -20,6 +20,10 @@ export interface Body {
   readonly intent: unknown
   /** Where it works. */
   readonly cwd: string
+  /** What is under way while it pauses. */
+  readonly label: string
+  /** When it was told to stop, by the clock of its process; undefined before that. */
+  toldToStopAt: number | undefined
   /** It has changed the world. */
   hasActed: boolean
   /** It has come to its end, whatever that was. */
@@ -43,8 +47,14 @@ export function createSimulatedTools(world: World): SimulatedTools {
   const done = new Map<string, number>()
   const chance = world.chance('tools')
 
-  const begin = (life: Life, tool: string, resume: Tool['resume'], context: ToolContext): Body => {
-    const { key, agentId, callId, isRepeat, intent, cwd } = context
+  const begin = (
+    life: Life,
+    tool: string,
+    resume: Tool['resume'],
+    id: string,
+    context: ToolContext,
+  ): Body => {
+    const { key, agentId, callId, isRepeat, intent, cwd, signal, clock } = context
     const body: Body = {
       life,
       tool,
@@ -55,9 +65,16 @@ export function createSimulatedTools(world: World): SimulatedTools {
       isRepeat,
       intent,
       cwd,
+      label: `${tool} ${id}`,
+      toldToStopAt: undefined,
       hasActed: false,
       hasEnded: false,
     }
+    const onAbort = (): void => {
+      body.toldToStopAt = clock.now()
+    }
+    if (signal.aborted) onAbort()
+    else signal.addEventListener('abort', onAbort, { once: true })
     bodies.push(body)
     return body
   }
@@ -104,7 +121,7 @@ export function createSimulatedTools(world: World): SimulatedTools {
     ...(resume === 'keyed' && { intend: async ({ id }) => ({ id }) }),
     run: async (input, context) => {
       if (!life.isAlive) return new Promise(() => {})
-      const body = begin(life, name, resume, context)
+      const body = begin(life, name, resume, input.id, context)
       onBody(body)
       try {
         return await work(body, input, context)
@@ -114,8 +131,8 @@ export function createSimulatedTools(world: World): SimulatedTools {
     },
   })
 
-  const plainWork = async (body: Body, { id, how }: Input, { signal }: ToolContext): Promise<ToolOutput> => {
-    const label = `${body.tool} ${id}`
+  const plainWork = async (body: Body, { how }: Input, { signal }: ToolContext): Promise<ToolOutput> => {
+    const { label } = body
     const actsFirst = chance.happens(0.5)
     if (actsFirst) act(body)
     if (how === 'deaf' || chance.happens(0.7)) await pause(label, body.life, signal, how === 'deaf')

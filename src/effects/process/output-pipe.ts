@@ -11,6 +11,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setImmediate as aTurn } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { pause } from './pause.ts'
 
@@ -20,11 +21,16 @@ export interface OutputPipe {
   /** Closes this process's copy of the writing end: the pipe ends when the last child that holds one is gone. */
   handedOver(): void
   /**
-   * Resolves when everything was read, or after `ms` milliseconds: a process that left the group may hold the
-   * writing end for ever. The reading end is closed then.
+   * Resolves when everything was read, or after `ms` milliseconds and when the pipe has been read empty: a process
+   * that left the group may hold the writing end for ever. The reading end is closed then.
    */
   drain(ms: number): Promise<void>
 }
+
+/** Turns of the event loop without a chunk after which nothing is in the pipe; each of them reads what there is. */
+const QUIET_TURNS = 3
+/** Turns that are waited for whoever goes on writing. */
+const MOST_TURNS = 1_000
 
 /** Opens a pipe that hands what is written to `onChunk`. Rejects when the temporary folder takes no pipe. */
 export async function openOutputPipe(onChunk: (chunk: Buffer) => void): Promise<OutputPipe> {
@@ -44,7 +50,15 @@ export async function openOutputPipe(onChunk: (chunk: Buffer) => void): Promise<
 function readFrom(readingEnd: number, writingEnd: number, onChunk: (chunk: Buffer) => void): OutputPipe {
   const reader = new Socket({ fd: readingEnd, readable: true, writable: false })
   const closed = new Promise<void>((resolve) => reader.once('close', () => resolve()))
-  reader.on('data', onChunk)
+  let chunks = 0
+  let isClosed = false
+  void closed.then(() => {
+    isClosed = true
+  })
+  reader.on('data', (chunk) => {
+    chunks += 1
+    onChunk(chunk)
+  })
   // A broken read is the end of the output, no more: 'close' follows.
   reader.on('error', () => {})
   let isOpen = true
@@ -60,6 +74,12 @@ function readFrom(readingEnd: number, writingEnd: number, onChunk: (chunk: Buffe
       const giveUp = new AbortController()
       await Promise.race([closed, pause(ms, giveUp.signal)])
       giveUp.abort()
+      // The time may have passed while this process did not run, on a busy machine: what is in the pipe is read first.
+      for (let turn = 0, quiet = 0; turn < MOST_TURNS && quiet < QUIET_TURNS && !isClosed; turn++) {
+        const before = chunks
+        await aTurn()
+        quiet = chunks === before ? quiet + 1 : 0
+      }
       reader.destroy()
       await closed
     },

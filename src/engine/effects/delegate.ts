@@ -22,6 +22,7 @@ import type { Agent, EndedRun } from '../agent.ts'
 import type { EngineCore } from '../core.ts'
 import { loggedPlan } from '../logged-plan.ts'
 import { reportFacts } from '../report-facts.ts'
+import { reviveAgent } from '../revive.ts'
 import type { Session } from '../session.ts'
 import { ownResult } from '../tree-usage.ts'
 import { failedResult, okResult } from './results.ts'
@@ -30,6 +31,8 @@ import { Suspended } from './suspended.ts'
 
 type CallEnded = AgentEventOf<'call.ended'>
 type Child = NonNullable<AgentEventOf<'call.started'>['child']>
+
+const PARENT_STOPPED = 'its parent was stopped'
 
 export async function delegate(core: EngineCore, call: Call, input: AgentInput): Promise<CallEnded> {
   const { agent, callId, block, signal, started } = call
@@ -86,7 +89,7 @@ export async function delegate(core: EngineCore, call: Call, input: AgentInput):
  * already, and may be back, with a run of its own.
  */
 function letGo(child: Agent): void {
-  if (!child.isStarted) child.session.forget(child.id)
+  if (!child.isStarted && child.session.isLive(child)) child.session.forget(child.id)
 }
 
 /** The agent is owed the end of a run in the background from now on. */
@@ -133,21 +136,27 @@ async function awaitServers(
 }
 
 /**
- * The result of a call whose child was left behind, for a parent that came to its own end before a restart. Brings
- * the child to the end that it was told of. Undefined when there is no end to deliver: the child has never run, or it
- * is none that was read back.
+ * The result of a call whose child was left behind: its parent came to its own end before a restart, or before the end
+ * of the child was another's to tell. Brings the child to its end, if nobody has done so meanwhile. Undefined when there
+ * is no end to deliver: the child has never run, or its log cannot be written or read.
  */
 export async function deliverLeftChild(
+  core: EngineCore,
   agent: Agent,
   callId: CallId,
   block: ToolUseBlock,
-  child: Agent,
+  childId: AgentId,
 ): Promise<CallEnded | undefined> {
-  if (child.isStarted) return undefined
+  const { session } = agent
+  // Whoever has ended already, stopped by the user perhaps, is not live any more.
+  const child = core.agents.get(childId) ?? (await reviveAgent(core, session, childId).catch(() => undefined))
+  if (child === undefined) return undefined
   if (child.runNumber === 0) {
-    agent.session.forget(child.id)
+    session.forget(childId)
     return undefined
   }
+  if (!child.isOpen || (child.isRunning && !session.isLive(child))) return undefined
+  if (child.isStarted && child.isRunning) void child.kill(`agent ${agent.id}`, PARENT_STOPPED).catch(() => {})
   child.restart()
   return delivered(agent, { callId, block }, child, await child.ended())
 }
@@ -160,7 +169,7 @@ async function endOrBackground(
   signal: AbortSignal,
 ): Promise<EndedRun | 'background'> {
   const kill = () => {
-    child.kill(`agent ${parent.id}`, 'its parent was stopped').catch(() => {
+    child.kill(`agent ${parent.id}`, PARENT_STOPPED).catch(() => {
       // The child's log cannot be written: `ended` below rejects with the reason.
     })
   }

@@ -90,8 +90,8 @@ async function closeCall(
 ): Promise<AgentEventOf<'call.ended'>> {
   const block = agent.toolUse(callId)
   const started = agent.ledger.get(callId)?.started
-  const child = started?.child && core.agents.get(started.child.agentId)
-  // Only after a restart: the call's own effect delivers its child before it ends.
-  const delivery = block && child && (await deliverLeftChild(agent, callId, block, child))
+  const child = started?.child
+  // The call's own effect delivers its child before it ends, if it came so far.
+  const delivery = block && child && (await deliverLeftChild(core, agent, callId, block, child.agentId))
   return delivery ?? interruptedResult(callId, block?.id ?? callId, name, started !== undefined)
 }

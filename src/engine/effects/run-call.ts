@@ -8,7 +8,7 @@
  */
 import { envelope } from '../../definitions/context/envelope.ts'
 import { unparsedInput } from '../../effects/model/accumulate-reply.ts'
-import { withGrace } from '../../effects/process/with-grace.ts'
+import { GraceOver, withGrace } from '../../effects/process/with-grace.ts'
 import type { Intent, Tool, ToolContext, ToolOutput } from '../../effects/tools/tool.ts'
 import { ToolRefusal } from '../../effects/tools/tool-refusal.ts'
 import type { CallInput } from '../../machines/agent/effects.ts'
@@ -219,11 +219,24 @@ async function runBody(
     )
   } catch (error) {
     if (error instanceof Suspended) throw error
-    if (signal.aborted) return interruptedResult(callId, block.id, block.name, hasStarted)
+    if (signal.aborted) {
+      const interrupted = interruptedResult(callId, block.id, block.name, hasStarted)
+      return GraceOver.is(error) ? leftBehind(core, call, interrupted) : interrupted
+    }
     // A refusal is for the model as it stands; anything else is a defect of the tool, told as such.
     const text = ToolRefusal.is(error) ? error.message : `${block.name} failed: ${messageOf(error)}`
     return failedResult(callId, block.id, text, ToolRefusal.is(error) ? error.outcome : 'error')
   }
+}
+
+/** JavaScript cannot end a body that does not end itself: host and model are told that it may still be at work. */
+function leftBehind(core: EngineCore, { agent, block, callId }: Call, interrupted: CallEnded): CallEnded {
+  core.diagnose(
+    'tool-left-behind',
+    `${block.name} (call ${callId} of agent ${agent.id}) did not stop within ${BODY_GRACE_MS / 1000} s of its signal; ` +
+      'nobody waits for it any more, and it may still be at work. Its body has to heed `context.signal`.',
+  )
+  return withTexts(interrupted, ['It did not stop when it was told to, and may still be at work.'])
 }
 
 async function recordStart(agent: Agent, callId: CallId, intent: Intent | undefined): Promise<void> {

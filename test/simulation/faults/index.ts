@@ -17,7 +17,9 @@ import { HALF_CONVERSATION } from './half-conversation.ts'
 import { LOST_BEGINNING } from './lost-beginning.ts'
 import { LOST_END } from './lost-end.ts'
 import { LOST_SYNC } from './lost-sync.ts'
+import { LOST_TAIL } from './lost-tail.ts'
 import { SECOND_END } from './second-end.ts'
+import { SECOND_SUMMARY } from './second-summary.ts'
 import { SILENT_DAMAGE } from './silent-damage.ts'
 import { STALE_SNAPSHOT } from './stale-snapshot.ts'
 import { SURVIVORS_STAY } from './survivors-stay.ts'
@@ -38,6 +40,8 @@ export const FAULTS: readonly Fault[] = [
   HALF_CONVERSATION,
   LOST_BEGINNING,
   FORGOTTEN_BASE,
+  LOST_TAIL,
+  SECOND_SUMMARY,
   EVERY_TOOL,
   FORGOTTEN_NOTICE,
   UNLIMITED_TURNS,

@@ -1,7 +1,9 @@
+import { DEFAULT_LIMITS } from '../../../src/definitions/limits.ts'
 import { MAX_CONCURRENT_CALLS } from '../../../src/machines/agent/calls.ts'
 import { DEFINITIONS, RETRIES } from '../definitions.ts'
 import { eventsOf, type ShadowLog } from '../shadow-logs.ts'
 import type { Law } from './law.ts'
+import { logOfRequest } from './lookups.ts'
 
 /** Law 8. */
 export const BOUNDED: Law = {
@@ -41,6 +43,12 @@ export const BOUNDED: Law = {
         }
         if (event.type === 'request.failed' && event.attempts > RETRIES.maxRetries + 1)
           broken(`${event.attempts} attempts were made`)
+        if (event.type === 'report.rejected') {
+          const since = log.events.findLastIndex((each) => each.event.type === 'run.started')
+          const asked = log.events.slice(since).filter((each) => each.event.type === 'report.rejected').length
+          if (asked > DEFAULT_LIMITS.reportNudges)
+            broken(`${log.agentId} is asked ${asked} times for a report`)
+        }
         if (event.type === 'agent.ended') {
           const last = eventsOf(log, 'reply.received').at(-1)
           const { context } = before.run ?? {}
@@ -55,11 +63,15 @@ export const BOUNDED: Law = {
             )
         }
       },
-      onRequest: ({ life, agent, turn }) => {
-        const key = `${life.number}/${agent}.${turn}`
+      onRequest: ({ life, agent, turn, isSummary }) => {
+        // A reply that says nothing is no attempt that failed: behind it the same turn is asked for anew.
+        const replies = eventsOf(logOfRequest(disk.logs, agent), 'reply.received').length
+        const key = `${life.number}/${isSummary ? 'summary of ' : ''}${agent}.${turn} behind ${replies} replies`
         const made = (attempts.get(key) ?? 0) + 1
         attempts.set(key, made)
-        if (made > RETRIES.maxRetries + 1) broken(`request ${key} is tried ${made} times`)
+        // One that gives no summary is made once more.
+        const most = (RETRIES.maxRetries + 1) * (isSummary ? 2 : 1)
+        if (made > most) broken(`request ${key} is tried ${made} times`)
       },
       onBody: ({ agentId, life }) => {
         const running = tools.bodies.filter(

@@ -1,5 +1,6 @@
 /** The laws that every simulated session is held to. */
 import { BOUNDED } from './bounded.ts'
+import { COMPACTION } from './compaction.ts'
 import { ENDS_ARE_FINAL } from './ends-are-final.ts'
 import { HOOKS } from './hooks.ts'
 import type { Law } from './law.ts'
@@ -22,6 +23,7 @@ export const LAWS: readonly Law[] = [
   ONCE,
   ENDS_ARE_FINAL,
   VALID_CONVERSATION,
+  COMPACTION,
   NEVER_WIDER,
   TOLD_ONCE,
   HOOKS,

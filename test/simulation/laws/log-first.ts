@@ -47,7 +47,8 @@ export const LOG_FIRST: Law = {
       },
       onRequest: (seen) => {
         const log = logOfRequest(disk.logs, seen.agent)
-        if (!isSpawned(log) || !wants(log, (run) => phaseOf(run) === 'requesting'))
+        const phase = seen.isSummary ? 'compacting' : 'requesting'
+        if (!isSpawned(log) || !wants(log, (run) => phaseOf(run) === phase))
           broken(`${seen.agent} asks its model, and its durable log does not want that`)
       },
       onBody: ({ agentId, callId, resume, tool }) => {

@@ -1,6 +1,15 @@
+import { isOfUser } from '../plan.ts'
+import { exitSeen } from '../processes.ts'
+import type { Body } from '../tools.ts'
 import type { Law } from './law.ts'
 import { descendantsOf, isBesideSomebody, logOfRequest } from './lookups.ts'
 import { watchWorktrees } from './worktrees.ts'
+
+/** What the engine promises to wait for a body that was told to stop, in milliseconds. */
+const BODY_GRACE_MS = 10_000
+
+/** What a body waits for whose process was ended. */
+const exitOf = ({ agentId, callId }: Body): string => exitSeen(`${agentId}/${callId}`)
 
 /** Law 9. */
 export const NOTHING_LEFT_BEHIND: Law = {
@@ -10,6 +19,12 @@ export const NOTHING_LEFT_BEHIND: Law = {
   watch: (scene, broken) => {
     const { disk, processes, tools, model, world, live, lockOf, plan } = scene
     const trees = watchWorktrees(scene, broken)
+    const toldAsLeft: string[] = []
+    /** Nobody can end a body that does not end itself: after its grace it is left behind, and the engine says so. */
+    const isLeftBehind = ({ life, agentId, callId, toldToStopAt }: Body): boolean =>
+      toldToStopAt !== undefined &&
+      life.clock.now() - toldToStopAt >= BODY_GRACE_MS &&
+      toldAsLeft.some((message) => message.includes(`call ${callId} of agent ${agentId})`))
     const processesOf = (agentId: string): readonly string[] =>
       processes.all
         .filter(({ isRunning, mark }) => isRunning && mark.startsWith(`${agentId}/`))
@@ -39,7 +54,7 @@ export const NOTHING_LEFT_BEHIND: Law = {
         if (running.length > 0) broken(`${agentId} has ended and the process ${running.join()} still runs`)
         const holder = disk.holderOf(lockOf(disk.logs.of(agentId)?.path ?? ''))
         const bodies = tools.bodies.filter(
-          (body) => body.agentId === agentId && !body.hasEnded && body.life === holder,
+          (body) => body.agentId === agentId && !body.hasEnded && body.life === holder && !isLeftBehind(body),
         )
         if (bodies.length > 0)
           broken(`${agentId} has ended and the body of ${bodies.map(({ key }) => key).join()} still runs`)
@@ -73,8 +88,13 @@ export const NOTHING_LEFT_BEHIND: Law = {
         if (running.length > 0)
           broken(`the session is over and ${running.map(({ mark }) => mark).join()} still runs`)
       },
+      onNotice: (event) => {
+        if (event.kind === 'diagnostic' && event.code === 'tool-left-behind') toldAsLeft.push(event.message)
+      },
       onClosed: (life) => {
-        const bodies = tools.bodies.filter((body) => !body.hasEnded && body.life === life)
+        const open = tools.bodies.filter((body) => !body.hasEnded && body.life === life)
+        const left = open.filter(isLeftBehind)
+        const bodies = open.filter((body) => !left.includes(body))
         if (bodies.length > 0)
           broken(`the engine is closed and the body of ${bodies.map(({ key }) => key).join()} still runs`)
         const running = processes.all.filter((each) => each.isRunning && each.life === life)
@@ -84,8 +104,12 @@ export const NOTHING_LEFT_BEHIND: Law = {
           broken(`the engine is closed and ${world.pendingTimers(life)} timers are set`)
         if (model.open(life).length > 0)
           broken(`the engine is closed and requests of ${model.open(life).join()} are open`)
-        if (world.underWay(life).length > 0)
-          broken(`the engine is closed and ${world.underWay(life).join()} is under way`)
+        const underWay = world
+          .underWay(life)
+          .filter(
+            (task) => !isOfUser(task) && !left.some((body) => task === body.label || task === exitOf(body)),
+          )
+        if (underWay.length > 0) broken(`the engine is closed and ${underWay.join()} is under way`)
       },
     }
   },
