@@ -263,7 +263,7 @@ describe('the log of a grandchild that cannot be written any more', () => {
 
   /** A session whose disk is full for the grandchild from the moment that it is at its door. */
   async function withFullLog(play: Play) {
-    const { pass: tool, open } = doors()
+    const { tool, open } = new Doors()
     const memory = createMemoryStorage()
     let broken = ''
     const storage: MemoryStorage = {

@@ -1,4 +1,4 @@
-import { Agent } from '../../../src/engine/agent.ts'
+import { AgentRequests } from '../../../src/engine/agent-requests.ts'
 import { type Fault, replaceMethod } from './fault.ts'
 
 export const SECOND_SUMMARY: Fault = {
@@ -8,8 +8,8 @@ export const SECOND_SUMMARY: Fault = {
   within: 60,
   scenario: 'compaction',
   breakIt: () =>
-    replaceMethod(Agent.prototype, 'requestMessages', (requestMessages) => {
-      return async function (this: Agent, model) {
+    replaceMethod(AgentRequests.prototype, 'messages', (requestMessages) => {
+      return async function (this: AgentRequests, model) {
         const [first, ...rest] = await requestMessages.call(this, model)
         if (first === undefined || typeof first.content === 'string') return first ? [first, ...rest] : rest
         const summary = first.content.filter(({ text }) => String(text).startsWith('<conversation-summary>'))
