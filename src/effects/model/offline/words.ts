@@ -74,6 +74,7 @@ export function partsOf(text: string): readonly string[] {
 const ASKED = [
   /\bwhat (?:does|do) ([\w$]+) (?:do|mean|return)\b/i,
   /\bwhere (?:is|are) ([\w$]+) (?:defined|declared|implemented)\b/i,
+  /^\s*where (?:is|are) ([\w$]+)\s*\??\s*$/i,
   /\b(?:who|what) (?:calls|uses|invokes) ([\w$]+)\s*\??$/i,
 ]
 
