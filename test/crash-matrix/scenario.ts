@@ -51,6 +51,8 @@ export interface Scenario {
   readonly ends: Readonly<Record<string, RunOutcome | readonly RunOutcome[]>>
   /** Prompts among them that need not be asked: what is told, and together with what, is a matter of the moment. */
   readonly mayBeAsked?: readonly string[]
+  /** Prompts among those that are sent to several, so that each of them may be asked it. */
+  readonly sentToSeveral?: readonly string[]
   /**
    * Its agents are told of others in the background whenever these end: conversations have the same calls and not the
    * same words, and the last line of each prompt is said to every later request.
@@ -151,10 +153,12 @@ export function placeIn(text: string): { readonly who: string; readonly turn: nu
   return who === undefined ? undefined : { who, turn: Number(turn) }
 }
 
-/** What a text asks, without the envelope of the engine: `news of a, b` of notices, a message as it was sent. */
+/** What a text asks, without the envelope of the engine: `news of a, b` of notices, a message or a directive as it was sent. */
 export function promptIn(text: string): string {
   const told = [...text.matchAll(/<summary>Agent "(.*?)" \(/g)].flatMap(([, name]) => name ?? [])
   if (told.length > 0) return `news of ${told.toSorted().join(', ')}`
+  const directive = /^<fork_directive>.*\n\nDirective:\n(.*?)\n\n<\/fork_directive>$/s.exec(text.trim())?.[1]
+  if (directive !== undefined) return directive
   return /^<agent-message[^>]*>\s*(.*?)\s*<\/agent-message>$/s.exec(text.trim())?.[1] ?? text
 }
 
