@@ -106,7 +106,8 @@ function summaryTurn({ seed }: Plan, agent: string, turn: number): TurnPlan {
     ...LAST_TURN,
     text: chance.happens(0.1) ? 'blank' : 'plain',
     attempts: attempts === 'none' ? [] : [attempts as ModelFault],
-    pace: chance.pick(['at-once', 'whole', 'deltas']),
+    // Long enough that much can come in between.
+    pace: chance.weigh({ 'at-once': 1, deltas: 4 }),
   }
 }
 
@@ -115,7 +116,7 @@ export const storyOf = (agent: string, turn: number): string => `The story of ¶
 
 /** The reply with what the server says that the request has had: how full the window is. */
 function filling({ seed, window = 0 }: Plan, key: string, reply: Reply): Reply {
-  const share = chanceFrom(seed, `tokens ${key}`).pick([0.1, 0.4, 0.95])
+  const share = chanceFrom(seed, `tokens ${key}`).pick([0.1, 0.95, 0.95])
   return { ...reply, usage: { ...reply.usage, input_tokens: Math.floor(share * window) } }
 }
 
