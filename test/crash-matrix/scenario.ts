@@ -69,6 +69,7 @@ export interface Scenario {
     EngineOptions,
     | 'limits'
     | 'permissions'
+    | 'review'
     | 'definitions'
     | 'retries'
     | 'snapshotEvery'

@@ -140,8 +140,12 @@ export class OwedReviews {
       try {
         const agent = await reviveAgent(this.#core, this.#session, key.agentId)
         if (agent.runNumber === key.run) judgement = await settleReview(this.#core, agent, signal)
-        // Somebody had it made before the next run of the agent.
-        if (judgement === undefined) return (await this.#ends.read(key)) ?? end
+        if (judgement === undefined) {
+          // Somebody had it made before the next run of the agent.
+          const found = (await this.#ends.read(key)) ?? end
+          if (!isReviewOwed(found.end)) return found
+          throw new Error('the next run of the agent began before it')
+        }
       } catch (error) {
         signal.throwIfAborted()
         const verdict = unavailable('error', messageOf(error))
