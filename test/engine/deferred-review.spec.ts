@@ -409,6 +409,39 @@ describe('a deferred review that something comes in the way of', () => {
     expect(questions()).toBe(0)
   })
 
+  it('is given up where a call is stopped in the moment in which its child goes to the background', async () => {
+    const held = heldStorage()
+    let answer: () => void = () => {}
+    const { engine, questions, childStory, facts, storage } = world(() => verdict('flag'), {
+      storage: held.storage,
+      root: (turn) => (turn === 1 ? start(false) : say('the end')),
+      child: () =>
+        new Promise((resolve) => {
+          answer = () => resolve(say(REPORT))
+        }),
+    })
+    const stop = new AbortController()
+    const run = engine.run('go', { signal: stop.signal })
+    await settle(40)
+    held.hold('"agent.backgrounded"')
+    void engine.background(facts.at(-1)?.agentId ?? '')
+    answer()
+    await settle(20)
+    expect(held.isHeld).toBe(true)
+    // Its move and its last word are applied in one go, and the root is stopped in it.
+    engine.events$.subscribe((event) => {
+      if (event.kind === 'fact' && event.event.type === 'reply.received') stop.abort()
+    })
+    held.release()
+    expect((await run.result).status).toBe('killed')
+    await engine.close()
+    expect(questions()).toBe(0)
+    expect(childStory()).toEqual(['run.started', 'agent.ended', 'review.ended'])
+    const result = JSON.stringify(facts.find(({ event }) => event.type === 'call.ended')?.event)
+    expect([timesIn(result, 'was not reviewed') > 0, timesIn(result, REPORT) > 0]).toEqual([true, true])
+    await expectLawful(storage)
+  })
+
   it('is told all the same where it cannot be recorded', async () => {
     const memory = createMemoryStorage()
     const storage: MemoryStorage = {
