@@ -11,7 +11,7 @@ import type { Verdict } from '../../definitions/review/verdict.ts'
 import { unavailable } from '../../definitions/review/verdict.ts'
 import type { Judgement } from '../../effects/review/ask-classifier.ts'
 import { addModelUsage, requestUsageOf } from '../../journal/projections/usage.ts'
-import type { RunKey } from '../../machines/agent/events.ts'
+import type { AgentEventOf, RunKey } from '../../machines/agent/events.ts'
 import { runName } from '../../machines/agent/run-key.ts'
 import type { Agent, EndedRun } from '../agent.ts'
 import type { EngineCore } from '../core.ts'
@@ -152,7 +152,11 @@ export class OwedReviews {
         judgement = { verdict, durationMs: 0 }
         notRecorded(this.#core, key, verdict, error)
       }
-      return { ...end, end: judged(end.end, judgement), task: { ...end.task, review: judgement.verdict } }
+      return {
+        ...end,
+        end: judged(end.end, { type: 'review.ended', ...judgement }),
+        task: { ...end.task, review: judgement.verdict },
+      }
     })
   }
 }
@@ -168,35 +172,43 @@ export async function settleReview(
 ): Promise<Judgement | undefined> {
   if (!agent.digest.owesReview) return undefined
   const judgement = await judgeAnyway(core, agent, signal)
-  await record(core, agent, judgement, signal)
+  await record(core, agent, { type: 'review.ended', ...judgement }, signal)
   return judgement
 }
 
-/** The end of a run whose call was stopped: nobody waits for the review that it may owe, and that is recorded. */
+/**
+ * The end of a run whose call was stopped: nobody waits for the review that it may owe. That is recorded, unless a
+ * verdict is.
+ */
 export async function withoutReview(core: EngineCore, agent: Agent, end: EndedRun): Promise<EndedRun> {
   if (!isReviewOwed(end)) return end
   const { session } = agent
-  const judgement: Judgement = { verdict: GIVEN_UP, durationMs: 0 }
-  const giveUp = async (it: Agent): Promise<void> => {
-    if (it.runNumber === end.ended.run) await record(core, it, judgement)
+  const giveUp = async (it: Agent): Promise<EndedRun> => {
+    if (it.runNumber !== end.ended.run) return judged(end, GIVEN_UP)
+    await record(core, it, GIVEN_UP)
+    return judged(end, it.digest.review ?? GIVEN_UP)
   }
   // One that is live is the only one on its log; its turn may be somebody's who waits for this very call.
-  if (session.isLive(agent)) await giveUp(agent)
-  else
-    await session
-      .inTurn(agent.id, async () => giveUp(await reviveAgent(core, session, agent.id)))
-      .catch((error: unknown) =>
-        notRecorded(core, { agentId: agent.id, run: end.ended.run }, GIVEN_UP, error),
-      )
-  return judged(end, judgement)
+  if (session.isLive(agent)) return giveUp(agent)
+  try {
+    return await session.inTurn(agent.id, async () => giveUp(await reviveAgent(core, session, agent.id)))
+  } catch (error) {
+    notRecorded(core, { agentId: agent.id, run: end.ended.run }, GIVEN_UP.verdict, error)
+    return judged(end, GIVEN_UP)
+  }
 }
 
-const GIVEN_UP = unavailable('stopped', 'the call was stopped, and nobody waited for the review')
+const GIVEN_UP: AgentEventOf<'review.ended'> = {
+  type: 'review.ended',
+  verdict: unavailable('stopped', 'the call was stopped, and nobody waited for the review'),
+  durationMs: 0,
+}
 
-const judged = (end: EndedRun, judgement: Judgement): EndedRun => ({
+/** The end of a run behind its verdict, with what that cost. */
+const judged = (end: EndedRun, review: AgentEventOf<'review.ended'>): EndedRun => ({
   ...end,
-  review: judgement.verdict,
-  modelUsage: addModelUsage(end.modelUsage, requestUsageOf({ type: 'review.ended', ...judgement })),
+  review: review.verdict,
+  modelUsage: addModelUsage(end.modelUsage, requestUsageOf(review)),
 })
 
 async function judgeAnyway(core: EngineCore, agent: Agent, signal: AbortSignal): Promise<Judgement> {
@@ -212,12 +224,12 @@ async function judgeAnyway(core: EngineCore, agent: Agent, signal: AbortSignal):
 async function record(
   core: EngineCore,
   agent: Agent,
-  judgement: Judgement,
+  review: AgentEventOf<'review.ended'>,
   signal?: AbortSignal,
 ): Promise<void> {
   let problem: unknown = 'its log is closed'
   try {
-    const drafts = () => (agent.digest.owesReview ? [{ type: 'review.ended' as const, ...judgement }] : [])
+    const drafts = () => (agent.digest.owesReview ? [review] : [])
     if ((await agent.postLate(drafts)) === 'taken' || !agent.digest.owesReview) return
   } catch (error) {
     problem = error
@@ -226,7 +238,7 @@ async function record(
     if (!agent.session.isLive(agent)) core.storage.release(agent.logPath)
   }
   signal?.throwIfAborted()
-  notRecorded(core, { agentId: agent.id, run: agent.runNumber }, judgement.verdict, problem)
+  notRecorded(core, { agentId: agent.id, run: agent.runNumber }, review.verdict, problem)
 }
 
 function notRecorded(core: EngineCore, { agentId, run }: RunKey, { kind }: Verdict, error: unknown): void {
