@@ -120,6 +120,23 @@ export const SCENARIOS: Readonly<Record<string, Scenario>> = {
     })
     await ask(engine(model, { permissions: { mode: 'auto' } }), 'look after it').result
   },
+  'deferred-reviews': async ({ engine }) => {
+    const inBackground = (prompt: string) => {
+      const { name, input } = AGENT(prompt)
+      return { name, input: { ...input, run_in_background: true } }
+    }
+    const model = script((request) => {
+      if (request.source === 'classifier') {
+        const isHarm = String(request.messages[0]?.content).includes('>\nleft\n<')
+        return call('verdict', { verdict: isHarm ? 'flag' : 'allow', reason: 'As told.' })
+      }
+      if (request.source !== 'main') return say(`report: ${String(request.messages[0]?.content)}`)
+      if (turnOf(request) > 0) return say('Done.')
+      return callMany([inBackground('left'), AGENT('right')])
+    })
+    const options = { permissions: { mode: 'auto' }, review: { deferBackground: true } } as const
+    await ask(engine(model, options), 'look after it').result
+  },
   'a-failed-child': async ({ engine }) => {
     const model = script((request) => {
       if (request.source !== 'main')

@@ -25,6 +25,7 @@ import type { Agent } from './agent.ts'
 import type { EngineCore } from './core.ts'
 import { Suspended } from './effects/suspended.ts'
 import { EngineError } from './errors.ts'
+import { settleReview } from './review/owed-reviews.ts'
 import { reviveAgent } from './revive.ts'
 import { nextMacrotask, orAborted } from './waits.ts'
 import { worktreeView } from './worktree/own-worktree.ts'
@@ -57,9 +58,10 @@ export function agentsPort(core: EngineCore, caller: Agent, signal: AbortSignal)
     // What it is owed comes first, oldest first; else the last end there is.
     const owed = caller.digest.owed.find(({ agentId }) => agentId === id)
     const state = owed === undefined ? undefined : await session.ends.stateOf(owed)
-    const found = state?.kind === 'ended' ? state.end : await session.ends.lastOf(id)
+    const isThere = state?.kind === 'ended' || state?.kind === 'unreviewed'
+    const found = isThere ? state.end : await session.ends.lastOf(id)
     if (found === undefined) return unknown
-    const { task, end } = found
+    const { task, end } = await session.ends.reviewed(found, signal)
     const key: RunKey = { agentId: id, run: end.ended.run }
     const isOwed = isAmong(caller.digest.owed, key) && !session.hosts.isHeldBelow(caller, key)
     const maxChars = core.limits.agentResultChars
@@ -252,6 +254,8 @@ async function deliver(
     }
     const refusal = startRefusal(core, recipient)
     if (refusal !== undefined) return { kind: 'refused', message: refusal }
+    // Its next run begins behind the verdict on the last one.
+    await settleReview(core, recipient, signal)
     const fromType = sender.birth.plan.agentType
     const content = messageText({ from: sender.id, fromType, fromName: sender.birth.plan.name, text })
     if ((await session.startAgain(recipient, content, sender, key)) === 'taken')

@@ -130,6 +130,11 @@ export interface ReviewOptions {
   readonly model?: string
   /** Milliseconds for one judgement, retries included. After that there is none. Default 30,000. */
   readonly timeoutMs?: number
+  /**
+   * The work of an agent in the background is reviewed when its end is first handed on, and not before it ends: whoever
+   * is never told costs no review. Until then nothing of its report is in its output file. Default: false.
+   */
+  readonly deferBackground?: boolean
 }
 
 /** A call that waits for somebody's word. */

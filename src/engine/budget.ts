@@ -106,6 +106,12 @@ export class SessionBudget {
     this.#untold.set(runName({ agentId: agent.id, run }), { agent, modelUsage })
   }
 
+  /** It has cost more since: its work was reviewed. */
+  keepAgain(key: RunKey, modelUsage: ModelUsage): void {
+    const kept = this.#untold.get(runName(key))
+    if (kept !== undefined) this.#untold.set(runName(key), { ...kept, modelUsage })
+  }
+
   /** Now it has. */
   told(key: RunKey): void {
     if (this.#untold.size > 0) this.#untold.delete(runName(key))

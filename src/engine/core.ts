@@ -88,7 +88,12 @@ export interface EngineCore {
     readonly questionsWait: boolean
   }
   /** The classifier: its model, and milliseconds for one judgement. */
-  readonly review: { readonly modelId: string; readonly timeoutMs: number }
+  readonly review: {
+    readonly modelId: string
+    readonly timeoutMs: number
+    /** Runs in the background end before their review. */
+    readonly isDeferred: boolean
+  }
   readonly approvals: Approvals
   readonly questions: WaitingAnswers<QuestionRequest, QuestionAnswer>
   readonly hooks: EngineHooks

@@ -111,6 +111,7 @@ export function createCore(options: EngineOptions, read: ReadOptions, emit: Engi
     review: {
       modelId: resolveModel(options.review?.model ?? 'haiku'),
       timeoutMs: options.review?.timeoutMs ?? 30_000,
+      isDeferred: options.review?.deferBackground === true,
     },
     approvals: new WaitingAnswers(),
     questions: new WaitingAnswers(),

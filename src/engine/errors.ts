@@ -65,6 +65,7 @@ export type EngineDiagnosticCode =
   | 'output-not-written'
   | 'prompt-differs'
   | 'question-failed'
+  | 'review-not-recorded'
   | 'snapshot-not-written'
   | 'snapshot-rejected'
   | 'tool-left-behind'

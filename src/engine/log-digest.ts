@@ -313,6 +313,11 @@ export class LogDigest {
     return this.#review
   }
 
+  /** Whether the end of the last run says that its work has yet to be reviewed, and no verdict stands behind it. */
+  get owesReview(): boolean {
+    return this.#ended?.review === 'owed' && this.#ended.run === this.#run && this.#review === undefined
+  }
+
   get hasRunProcesses(): boolean {
     return this.#hasRunProcesses
   }

@@ -72,6 +72,10 @@ async function endFor(
   switch (state.kind) {
     case 'running':
       return undefined
+    case 'unreviewed':
+      // The agent goes on meanwhile.
+      session.ends.reviewSoon(state.end)
+      return undefined
     case 'lost':
       return { task: lostTask(key, state.why), told: { agentId: key.agentId, run: key.run, isLost: true } }
     case 'ended': {

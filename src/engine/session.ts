@@ -416,6 +416,8 @@ export class Session {
 
   /** An agent's run has ended: a child is let go, the root stays for its next run. */
   onEnd(agent: Agent, end: EndedRun): void {
+    // Nobody below it is told anything now: the root is with its next prompt.
+    if (end.ended.status === 'killed') this.ends.letGo(agent.digest.owed)
     if (agent.parent === undefined) {
       // An end may have come when its last word was on the way.
       this.noteNews(agent)
@@ -436,6 +438,7 @@ export class Session {
   onHalt(agent: Agent, why: string): void {
     const run = agent.runNumber
     const owner = this.hosts.ownerOf(agent, run)
+    this.ends.letGo(agent.digest.owed)
     if (owner === undefined) return
     this.forget(agent.id)
     this.ends.lose({ agentId: agent.id, run }, why)
@@ -478,6 +481,7 @@ export class Session {
     try {
       while (true) {
         // Somebody may have been about to be woken: then there is one more to end.
+        this.ends.letGo()
         await Promise.all(this.#pending)
         const running = this.agents.filter(({ isRunning, isOpen }) => isRunning && isOpen)
         if (running.length === 0) return
@@ -503,7 +507,7 @@ export class Session {
     const agents = this.agents
     // All mailboxes close before anything is aborted: an aborted child must not look like a failed one.
     await Promise.all(agents.map((agent) => agent.seal()))
-    await Promise.all(agents.map((agent) => agent.stop(reason)))
+    await Promise.all([this.ends.close(reason), ...agents.map((agent) => agent.stop(reason))])
     for (const agent of agents) this.forget(agent.id)
     await Promise.all(this.#pending)
     await (await this.#openingMcp?.catch(() => undefined))?.close()

@@ -32,7 +32,14 @@ const told = ({ scenario, problems }: MatrixReport): readonly string[] =>
     )
 
 /** Scenarios with the most that can happen meanwhile. */
-const SLOW = ['killed-child', 'left-children', 'nested-tree', 'released-child', 'three-rules']
+const SLOW = [
+  'deferred-review',
+  'killed-child',
+  'left-children',
+  'nested-tree',
+  'released-child',
+  'three-rules',
+]
 
 describe('the crash matrix in memory', () => {
   it.each(scenarios)(

@@ -71,6 +71,7 @@ export interface Scenario {
     EngineOptions,
     | 'limits'
     | 'permissions'
+    | 'review'
     | 'definitions'
     | 'retries'
     | 'snapshotEvery'

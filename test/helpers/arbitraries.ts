@@ -4,7 +4,7 @@
  */
 import fc from 'fast-check'
 import { callsOf } from '../../src/machines/agent/calls.ts'
-import { endOf, owesReview } from '../../src/machines/agent/context.ts'
+import { defersReview, endOf, owesReview } from '../../src/machines/agent/context.ts'
 import type {
   AgentEvent,
   AgentEventOf,
@@ -282,7 +282,7 @@ const drafts: { readonly [T in EventDraft['type']]: fc.Arbitrary<Draft<T>> } = {
         system: anyBlobHash,
         tools: anyBlobHash,
         report: optional(fc.record({ hasSchema: fc.boolean(), corrections: fc.nat(3) })),
-        review: optional(fc.constant(true as const)),
+        review: optional(fc.constantFrom(true as const, 'deferrable' as const)),
       })
       .map(present),
   ),
@@ -720,5 +720,6 @@ function tellRun(
     tell(plan.review)
   }
   tell(endOf(run.context, 1_234))
+  if (defersReview(run.context)) tell(plan.review)
   return { drafts: told, seq }
 }

@@ -38,7 +38,7 @@ export const started = (
 
 export const prepared = (
   report?: { hasSchema: boolean; corrections: number },
-  review?: true,
+  review?: RunEventOf<'agent.prepared'>['review'],
 ): RunEventOf<'agent.prepared'> => ({
   type: 'agent.prepared',
   system: BlobHash.parse('0'.repeat(64)),

@@ -26,7 +26,8 @@ export function situationOf({ value, context }: RunSnapshot): string {
   const waiting = context.calls.filter((call) => call.phase === 'waiting').length
   const open = context.calls.length
   const outcome = context.outcome
-  const { review } = context
+  const isDeferred = context.review === 'deferrable' && context.isInBackground
+  const review = isDeferred ? 'deferred' : context.review
   // What a run that goes on no more could still do does not matter.
   if (outcome !== undefined && (typeof value === 'string' || !hasChoice(outcome)))
     return JSON.stringify([value, { open, outcome: outcome.kind, review }])
@@ -75,7 +76,10 @@ function multiplies(run: RunSnapshot, event: RunEvent): boolean {
   if (context.review !== 'none' && BESIDE_REVIEWS.has(event.type)) return true
   switch (event.type) {
     case 'agent.prepared':
-      return event.review === true && (hasMore || maxTurns !== undefined || context.isInBackground)
+      return (
+        (event.review !== undefined && (hasMore || maxTurns !== undefined)) ||
+        (event.review === true && context.isInBackground)
+      )
     case 'reply.received':
       return hasMore && event.calls.length > 1
     // Summing up is a matter of the turn alone.

@@ -51,6 +51,7 @@ export function everyEvent(run: RunSnapshot, at: number): RunEvent[] {
     make.prepared(),
     make.prepared({ hasSchema: true, corrections: 1 }),
     make.prepared(undefined, true),
+    make.prepared(undefined, 'deferrable'),
     make.replied({ at, calls: ['Read'] }),
     make.replied({ at, says: 'first I look', calls: ['Read', alone('Bash'), 'Grep'] }),
     make.replied({ at, says: 'half an ans', stop: 'max_tokens' }),

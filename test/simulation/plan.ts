@@ -120,6 +120,8 @@ export interface Plan {
   readonly hooks?: boolean
   /** Tokens that the models take: conversations outgrow them. Undefined: they take everything. */
   readonly window?: number
+  /** Agents in the background owe their reviews when they end. */
+  readonly defersReviews?: boolean
 }
 
 /** What the user says to a question, whenever and however often it is asked. */

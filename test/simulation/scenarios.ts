@@ -36,6 +36,8 @@ interface Weather {
   /** Calls wait for approval; hooks are there. Default: not. */
   readonly asks?: boolean
   readonly hooks?: boolean
+  /** Agents in the background owe their reviews when they end. Default: not. */
+  readonly defersReviews?: boolean
   /** Children that are started in the background. Default: none. */
   readonly background?: number
   /** The models take little, so that conversations are summed up. Default: they take everything. */
@@ -147,6 +149,21 @@ export const SCENARIOS: Readonly<Record<string, Weather>> = {
     snapshots: 0.3,
     mode: 'auto',
   },
+  /** The work of children in the background is judged when their ends are first handed on. */
+  'deferred-reviews': {
+    modelFaults: 0.05,
+    brokenCalls: 0.03,
+    oddBodies: 0,
+    stops: { ...NO_STOPS, crash: 3, 'crash-in-write': 3, kill: 2, close: 2 },
+    mostStops: 5,
+    diskFaults: 0,
+    delegation: 0.8,
+    looseModes: 1,
+    snapshots: 0.2,
+    background: 0.7,
+    mode: 'auto',
+    defersReviews: true,
+  },
   /** Children in worktrees, which are made, looked at and removed while everything else goes on. */
   worktrees: {
     modelFaults: 0.1,
@@ -247,6 +264,7 @@ export function planFor(seed: number, scenario?: string): Plan {
     ...(weather.asks === true && { asks: true }),
     ...(weather.hooks === true && { hooks: true }),
     ...(weather.isNarrow === true && { window: WINDOW }),
+    ...(weather.defersReviews === true && { defersReviews: true }),
   }
 }
 

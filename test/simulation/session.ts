@@ -237,6 +237,7 @@ function createSession(plan: Plan, options: SessionOptions) {
         modelFacts: { '': { contextWindow: plan.window } },
         maxTokens: MARGIN,
       }),
+      ...(plan.defersReviews === true && { review: { deferBackground: true } }),
       retries: RETRIES,
       systemPrompt: 'You are the root.',
       snapshotEvery: plan.snapshotEvery ?? Number.POSITIVE_INFINITY,

@@ -36,6 +36,7 @@ describe('simulated sessions', () => {
     expect(await count('snapshots', ({ shortcuts }) => shortcuts)).toBeGreaterThan(40)
     expect(await count('branches', ({ branches }) => branches)).toBe(8)
     expect(await count('reviews', ({ verdicts }) => verdicts)).toBeGreaterThan(20)
+    expect(await count('deferred-reviews', ({ verdicts }) => verdicts)).toBeGreaterThan(20)
     expect(await count('approvals', ({ answers }) => answers)).toBeGreaterThan(20)
     expect(await count('hooks', ({ hooks }) => hooks)).toBeGreaterThan(60)
     expect(await count('damage', ({ isDamaged }) => Number(isDamaged))).toBeGreaterThan(4)

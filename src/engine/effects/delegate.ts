@@ -8,6 +8,7 @@
  *       background is in nobody's: the call is over when its parent's log says that the end is owed.
  *   D4  Only a completed child gives a report. A failed or killed one is a tool error.
  *   D5  What a review found stands above the report, once; what the engine refused the child is listed by the engine.
+ *       A child that was in the background when its call was stopped may owe its review: that is given up.
  */
 import type { AgentInput } from '../../definitions/agent-tool.ts'
 import { launchedText } from '../../definitions/notice.ts'
@@ -22,6 +23,7 @@ import type { Agent, EndedRun } from '../agent.ts'
 import type { EngineCore } from '../core.ts'
 import { loggedPlan } from '../logged-plan.ts'
 import { reportFacts } from '../report-facts.ts'
+import { withoutReview } from '../review/owed-reviews.ts'
 import { reviveAgent } from '../revive.ts'
 import type { Session } from '../session.ts'
 import { ownResult } from '../tree-usage.ts'
@@ -78,7 +80,7 @@ export async function delegate(core: EngineCore, call: Call, input: AgentInput):
     prompt: input.prompt,
   })
   const end = await endOrBackground(core, spawned, agent, signal)
-  if (end !== 'background') return delivered(agent, call, spawned, end)
+  if (end !== 'background') return delivered(agent, call, spawned, await withoutReview(core, spawned, end))
   await launch(agent, { agentId: spawned.id, run: spawned.runNumber })
   letGo(spawned)
   return launched(agent, call, spawned)
@@ -158,7 +160,8 @@ export async function deliverLeftChild(
   if (!child.isOpen || (child.isRunning && !session.isLive(child))) return undefined
   if (child.isStarted && child.isRunning) void child.kill(`agent ${agent.id}`, PARENT_STOPPED).catch(() => {})
   child.restart()
-  return delivered(agent, { callId, block }, child, await child.ended())
+  const end = await withoutReview(core, child, await child.ended())
+  return delivered(agent, { callId, block }, child, end)
 }
 
 /** The end of a child, unless it goes on in the background first: then it is in nobody's hands any more. */

@@ -39,7 +39,7 @@ export function prepare(core: EngineCore): Effect<EffectInput> {
         system,
         tools,
         ...(looksAtReport && { report: { hasSchema, corrections } }),
-        ...(isReviewed(core, agent) && { review: true as const }),
+        ...(isReviewed(core, agent) && { review: core.review.isDeferred ? 'deferrable' : (true as const) }),
       },
     ])
   }

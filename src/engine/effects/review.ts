@@ -4,6 +4,7 @@
  *   W1  The verdict and the end are one batch: there is no end without the verdict that it waited for.
  *   W2  A resume makes an interrupted review again, and one that is recorded not.
  *   W3  A review never keeps a run: what goes wrong with it is a verdict, too (`unavailable`).
+ *   W4  A run in the background can be prepared to end first and to owe its review: see `owed-reviews.ts`.
  */
 import { handoffQuestion } from '../../definitions/review/question.ts'
 import { unavailable } from '../../definitions/review/verdict.ts'
@@ -68,7 +69,8 @@ async function withReview(
   ]
 }
 
-async function judge(core: EngineCore, agent: Agent, signal: AbortSignal): Promise<Judgement> {
+/** What the classifier says of the last run of an agent. Rejects when it is stopped only. */
+export async function judge(core: EngineCore, agent: Agent, signal: AbortSignal): Promise<Judgement> {
   try {
     return await judgeWork(core, agent, signal)
   } catch (error) {

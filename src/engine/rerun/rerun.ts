@@ -85,6 +85,7 @@ export async function rerun(storage: Storage, rootLog: string, options: RerunOpt
     modelAliases: aliasesOf(tape),
     // What was refused then is refused from the log.
     permissions: { mode: plan.mode.value, allow: played.map(({ name }) => name) },
+    review: { deferBackground: [...tape.values()].some(({ defersReview }) => defersReview) },
     tools: options.liveTools === true ? tools.map(player.watched) : played,
     ...(options.definitions !== undefined && { definitions: options.definitions }),
     ...(options.cwd !== undefined && { cwd: options.cwd }),

@@ -38,6 +38,8 @@ export interface TapeAgent {
   readonly calls: ReadonlyMap<CallPlace, RecordedCall>
   /** What reviews of its work came to, in order, each with the prompt of its run. */
   readonly reviews: readonly RecordedReview[]
+  /** In the background its runs owed their reviews when they ended. */
+  readonly defersReview: boolean
   /** Who ended which run, where it was not the parent. */
   readonly kills: ReadonlyMap<number, AgentEventOf<'kill.requested'>>
 }
@@ -72,6 +74,7 @@ async function readAgent(storage: Storage, path: string): Promise<TapeAgent | un
   const turns: CassetteTurn[] = []
   const runs: AgentEventOf<'run.started'>[] = []
   const reviews: RecordedReview[] = []
+  let defersReview = false
   const calls = new Map<CallPlace, RecordedCall>()
   const kills = new Map<number, AgentEventOf<'kill.requested'>>()
   const places = new Map<string, CallPlace>()
@@ -94,6 +97,8 @@ async function readAgent(storage: Storage, path: string): Promise<TapeAgent | un
     } else if (event.type === 'request.failed') {
       const { fault, attempts } = event
       turns.push({ messages: request.messages(), said: { kind: 'failed', fault, attempts } })
+    } else if (event.type === 'agent.prepared') {
+      if (event.review === 'deferrable') defersReview = true
     } else if (event.type === 'run.started') {
       runs.push(event)
       isEnding = false
@@ -119,6 +124,7 @@ async function readAgent(storage: Storage, path: string): Promise<TapeAgent | un
     reel: { name: path, turns },
     calls,
     reviews,
+    defersReview,
     kills,
   }
 }

@@ -2,16 +2,25 @@
 import { isDeepStrictEqual } from 'node:util'
 import { addUsage, endOf, owesReview } from '../../machines/agent/context.ts'
 import type { AgentEventOf } from '../../machines/agent/events.ts'
+import { isActive } from '../../machines/agent/fold.ts'
 import type { Law } from './law.ts'
 
-/** The numbers of an end against the run that it ends. */
+/** The numbers of an end against the run that it ends, and that the review which it owes comes once, before the next run. */
 export function endsLaw(): Law {
+  let isReviewOwed = false
   return {
     name: 'ends',
     see: ({ recorded: { event }, before: { run } }) => {
+      if (event.type === 'run.started' && isReviewOwed)
+        return 'it begins before the review that the last end owes'
+      if (event.type === 'review.ended' && run !== undefined && !isActive(run)) {
+        if (!isReviewOwed) return 'the review that its end owes is recorded already'
+        isReviewOwed = false
+      }
       if (event.type !== 'agent.ended' || run === undefined) return undefined
+      isReviewOwed = event.review === 'owed'
       const folded = endOf(run.context, event.durationMs)
-      for (const key of ['run', 'status', 'turns', 'toolUses'] as const) {
+      for (const key of ['run', 'status', 'turns', 'toolUses', 'review'] as const) {
         if (event[key] !== folded[key])
           return `its end says ${key} ${event[key]}, its events say ${folded[key]}`
       }

@@ -116,7 +116,11 @@ export function isBeforeSettling(run: RunSnapshot): boolean {
  */
 export function accepts(
   run: RunSnapshot,
-  event: Pick<RunEvent, 'type'> & { readonly callId?: unknown; readonly status?: unknown },
+  event: Pick<RunEvent, 'type'> & {
+    readonly callId?: unknown
+    readonly status?: unknown
+    readonly review?: unknown
+  },
 ): boolean {
   const phase = phaseOf(run)
   if (!ACCEPTED[event.type].includes(phase)) return false

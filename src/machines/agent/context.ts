@@ -14,10 +14,10 @@ export interface RunInput {
 }
 
 /**
- * How far the review of a run's work is: not meant to be, still to come, going on, given up because somebody does not
- * want to wait for it, or recorded.
+ * How far the review of a run's work is: not meant to be, still to come (`deferrable`: behind the end, if the run is in
+ * the background then), going on, given up because somebody does not want to wait for it, or recorded.
  */
-export type ReviewStage = 'none' | 'wanted' | 'asked' | 'skipped' | 'done'
+export type ReviewStage = 'none' | 'wanted' | 'deferrable' | 'asked' | 'skipped' | 'done'
 
 export interface RunContext {
   readonly agentId: AgentId
@@ -106,23 +106,32 @@ function handsIn({ outcome, report }: Pick<RunContext, 'outcome' | 'report'>): b
   return outcome !== undefined && statusOf(outcome) === 'completed' && report !== undefined
 }
 
+/** What decides when the work of a run is reviewed. */
+type Reviewed = Pick<RunContext, 'outcome' | 'report' | 'review' | 'isInBackground'>
+
+/** Whether the run ends before its review: that is made when the end is first handed on. */
+export function defersReview(context: Reviewed): boolean {
+  return context.review === 'deferrable' && context.isInBackground && handsIn(context)
+}
+
 /** Whether the run must not end before its review is recorded. */
-export function owesReview(context: Pick<RunContext, 'outcome' | 'report' | 'review'>): boolean {
-  return context.review !== 'none' && context.review !== 'done' && handsIn(context)
+export function owesReview(context: Reviewed): boolean {
+  const { review } = context
+  return review !== 'none' && review !== 'done' && handsIn(context) && !defersReview(context)
 }
 
 /** Whether the review is to begin: it was neither begun nor given up before. */
-export function mayBeReviewed(context: Pick<RunContext, 'outcome' | 'report' | 'review'>): boolean {
-  return context.review === 'wanted' && handsIn(context)
+export function mayBeReviewed(context: Reviewed): boolean {
+  return (context.review === 'wanted' || context.review === 'deferrable') && owesReview(context)
 }
 
 /**
  * Whether an event is the end that the run has come to: its status is that of the recorded outcome, every call has a
- * result, and no review is owed.
+ * result, and no review has to come first; one that comes behind it is announced.
  */
 export function isEndOf(
   context: RunContext,
-  event: { readonly type: string; readonly status?: unknown },
+  event: { readonly type: string; readonly status?: unknown; readonly review?: unknown },
   status: EndStatus,
 ): boolean {
   return (
@@ -131,7 +140,8 @@ export function isEndOf(
     context.outcome !== undefined &&
     statusOf(context.outcome) === status &&
     context.calls.length === 0 &&
-    !owesReview(context)
+    !owesReview(context) &&
+    (event.review === 'owed') === defersReview(context)
   )
 }
 
@@ -157,6 +167,7 @@ export function endOf(context: RunContext, durationMs: number): AgentEventOf<'ag
     totalUsage: context.totalUsage,
     durationMs,
     ...(Object.keys(context.denials).length > 0 && { denials: { ...context.denials } }),
+    ...(defersReview(context) && { review: 'owed' as const }),
   }
 }
 

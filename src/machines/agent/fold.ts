@@ -8,6 +8,7 @@
 import type { ActorScope, AnyActorScope, SnapshotFrom } from 'xstate'
 import { createActor } from 'xstate'
 import type { AgentId } from '../ids.ts'
+import { defersReview } from './context.ts'
 import type { AgentEvent, AgentEventOf, RunEvent } from './events.ts'
 import { agentMachine } from './machine.ts'
 
@@ -51,9 +52,13 @@ const BETWEEN_RUNS: ReadonlySet<AgentEvent['type']> = new Set([
   'name.registered',
 ])
 
-/** Whether an event is the agent's alone: one of those that can also happen while no run is on. */
+/**
+ * Whether an event is the agent's alone: one of those that can also happen while no run is on. The verdict on a run is
+ * one of them where its end says that it is owed.
+ */
 export function isBetweenRuns(run: RunSnapshot | undefined, { type }: Pick<AgentEvent, 'type'>): boolean {
-  return BETWEEN_RUNS.has(type) && !isActive(run)
+  if (isActive(run)) return false
+  return BETWEEN_RUNS.has(type) || (type === 'review.ended' && run !== undefined && defersReview(run.context))
 }
 
 /** Whether a run is on: begun and not at one of its ends. */

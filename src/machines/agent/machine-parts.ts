@@ -125,14 +125,16 @@ const parts = setup({
               corrections: event.report.corrections,
               hasReportSchema: event.report.hasSchema,
             }),
-            ...(event.review === true && { review: 'wanted' as const }),
+            ...(event.review !== undefined && { review: event.review === true ? 'wanted' : event.review }),
           }
         : {},
     ),
     beginReview: assign({ review: 'asked' }),
-    // A review that is recorded stays so; one that nobody wants is not given up.
+    // A review that is recorded stays so; one that nobody wants, or waits for, is not given up.
     skipReview: assign(({ context }) =>
-      context.review === 'wanted' || context.review === 'asked' ? { review: 'skipped' as const } : {},
+      context.review === 'wanted' || context.review === 'asked' || mayBeReviewed(context)
+        ? { review: 'skipped' as const }
+        : {},
     ),
     endReview: assign({ review: 'done' }),
     countClassifier: assign(({ context, event }) =>

@@ -13,7 +13,7 @@
  *   M5  The first outcome stays, unless a stop hook sends the agent back to work; every way out passes through
  *       `settling`, and the end is the one that the outcome means, with no call left open.
  *   M6  A run whose work is to be reviewed does not complete with a report before the review is recorded; a kill
- *       does not wait for the reviewer.
+ *       does not wait for the reviewer. Where nobody waits for the run its end can say that the review is owed instead.
  */
 import type { RunContext } from './context.ts'
 import { initialContext } from './context.ts'

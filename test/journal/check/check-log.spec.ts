@@ -94,6 +94,18 @@ describe('a run that ends from a later step of settling', () => {
     const text = textOf('reviewed-children.jsonl')
     expect((await checkLog(entriesOf(text))).violation).toBeUndefined()
   })
+
+  it('in front of the review that it owes is lawful, and neither without its word nor reviewed twice', async () => {
+    const text = textOf('deferred-reviews/subagents/agent-a0000000000000006.jsonl')
+    const lines = text.trimEnd().split('\n')
+    const verdict = JSON.parse(lines.at(-1) ?? '')
+    const violationOf = async (log: string) => (await checkLog(entriesOf(log))).violation?.reason
+    expect(await violationOf(text)).toBeUndefined()
+    expect(await violationOf(`${lines.slice(0, -1).join('\n')}\n`)).toBeUndefined()
+    expect(await violationOf(text.replace(',"review":"owed"', ''))).toMatch(/says review undefined/)
+    const twice = `${text}${JSON.stringify({ ...verdict, seq: verdict.seq + 1 })}\n`
+    expect(await violationOf(twice)).toMatch(/recorded already/)
+  })
 })
 
 describe('two logs of a session', () => {

@@ -41,6 +41,11 @@ const waiting = [...requesting, childLaunched(), replied({ at: AT, says: 'I wait
 const acting = [...requesting, replied({ at: AT, calls: ['Read', alone('Bash')] })]
 
 const handingIn = [started(), prepared(undefined, true), replied({ at: AT, says: 'done' })]
+const deferring = [
+  started({ background: true }),
+  prepared(undefined, 'deferrable'),
+  replied({ at: AT, says: 'done' }),
+]
 
 /** Runs in every phase; where placement or open calls make a difference, in each variant. */
 const RUNS: readonly (readonly [name: string, phase: Phase, run: RunSnapshot])[] = (
@@ -66,6 +71,7 @@ const RUNS: readonly (readonly [name: string, phase: Phase, run: RunSnapshot])[]
     ['stopping, its work to be reviewed', 'stopping', given(...handingIn, drained())],
     ['draining, its review given up', 'draining', given(...handingIn, reviewRequested(), killed())],
     ['reviewing', 'reviewing', given(...handingIn, reviewRequested())],
+    ['draining, its review deferred', 'draining', given(...deferring)],
     ['reviewing, the verdict recorded', 'reviewing', given(...handingIn, reviewRequested(), reviewEnded())],
     ['completed', 'completed', given(...requesting, replied({ at: AT, says: 'done' })).drained()],
     ['failed', 'failed', given(...acting, faulted()).drained()],

@@ -2,8 +2,10 @@
 import { describe, expect, it } from 'vitest'
 import { accepts } from '../../../src/machines/agent/accepts.ts'
 import { endOf } from '../../../src/machines/agent/context.ts'
+import { isBetweenRuns } from '../../../src/machines/agent/fold.ts'
 import { given, statusAtEnd } from '../../helpers/given.ts'
 import {
+  backgrounded,
   call,
   callClassified,
   callEnded,
@@ -105,5 +107,61 @@ describe('a verdict on a call', () => {
   it('is not taken for a call that has its result, or that was never made', () => {
     expect(accepts(acting.run, callClassified(call(3, 7)))).toBe(false)
     expect(accepts(acting.when(callEnded(call(3))).run, callClassified(call(3)))).toBe(false)
+  })
+})
+
+describe('a run whose review may be deferred', () => {
+  const prepare = prepared(undefined, 'deferrable')
+  const behind = given(started({ background: true }), prepare, done)
+
+  it('ends without it in the background, and its end says that it is owed', () => {
+    for (const scenario of [behind, behind.when(drained())]) {
+      expect(accepts(scenario.run, reviewRequested())).toBe(false)
+      const end = endOf(scenario.run.context, 0)
+      expect(end).toMatchObject({ status: 'completed', review: 'owed' })
+      const { review: _, ...silent } = end
+      expect(accepts(scenario.run, silent)).toBe(false)
+      expect(statusAtEnd(scenario.when(silent, end))).toBe('completed')
+    }
+  })
+
+  it('is reviewed before its end in the foreground', () => {
+    const inFront = given(started(), prepare, done)
+    const end = endOf(inFront.run.context, 0)
+    expect(end).not.toHaveProperty('review')
+    expect(accepts(inFront.run, end)).toBe(false)
+    expect(accepts(inFront.run, { ...end, review: 'owed' })).toBe(false)
+    expect(inFront.when(reviewRequested()).phase).toBe('reviewing')
+    expect(accepts(inFront.when(drained(), killed()).run, reviewEnded())).toBe(true)
+  })
+
+  it('counts as in the background however late it was moved, and after it was sent back to work', () => {
+    const moved = given(started(), prepare, backgrounded(), done)
+    expect(endOf(moved.run.context, 0)).toMatchObject({ review: 'owed' })
+    const back = moved.when(drained(), stopBlocked(), replied({ at: 9, says: 'better' }))
+    expect(endOf(back.run.context, 0)).toMatchObject({ review: 'owed' })
+  })
+
+  it('need not give anything up when it is killed at its end: nobody waits for the review', () => {
+    const hurried = behind.when(drained(), killed())
+    expect(accepts(hurried.run, reviewEnded())).toBe(false)
+    expect(statusAtEnd(hurried.when(endOf(hurried.run.context, 0)))).toBe('completed')
+  })
+
+  it('owes none when it has nothing to hand in', () => {
+    const silent = given(started({ background: true }), prepare, replied({ at: 3, says: ' ' }))
+    expect(endOf(silent.run.context, 0)).not.toHaveProperty('review')
+    expect(statusAtEnd(silent.drained())).toBe('completed')
+  })
+
+  it('takes the verdict behind its end as a fact of the agent, and no other run does', () => {
+    const ended = behind.drained()
+    expect(isBetweenRuns(ended.run, reviewEnded())).toBe(true)
+    for (const other of [
+      behind,
+      given(started(), prepare, done).drained(),
+      given(started(), prepared(), done).drained(),
+    ])
+      expect(isBetweenRuns(other.run, reviewEnded())).toBe(false)
   })
 })

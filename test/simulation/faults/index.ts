@@ -26,6 +26,7 @@ import { SURVIVORS_STAY } from './survivors-stay.ts'
 import { SWALLOWED_LATE } from './swallowed-late.ts'
 import { UNLIMITED_TURNS } from './unlimited-turns.ts'
 import { UNRECORDED_DAMAGE } from './unrecorded-damage.ts'
+import { UNREVIEWED_END } from './unreviewed-end.ts'
 import { WRITTEN_BASE } from './written-base.ts'
 
 export const FAULTS: readonly Fault[] = [
@@ -44,6 +45,7 @@ export const FAULTS: readonly Fault[] = [
   SECOND_SUMMARY,
   EVERY_TOOL,
   FORGOTTEN_NOTICE,
+  UNREVIEWED_END,
   UNLIMITED_TURNS,
   END_BEFORE_REST,
   SURVIVORS_STAY,

@@ -1,5 +1,6 @@
 import { lastLineOf } from '../../../src/journal/log-entry.ts'
 import { statusOf } from '../../../src/machines/agent/context.ts'
+import type { ShadowLog } from '../shadow-logs.ts'
 import type { Law } from './law.ts'
 import { nameOf } from './law.ts'
 import { isOutOfReach } from './lookups.ts'
@@ -17,6 +18,8 @@ export const ENDS_ARE_FINAL: Law = {
           broken(`${log.agentId} starts run ${event.run} in the middle of a run`)
         const last = run?.context.run ?? before.birth?.base?.run ?? 0
         if (event.run !== last + 1) broken(`${log.agentId} starts run ${event.run} after run ${last}`)
+        const { isOwed, verdicts } = behindLastEnd(log)
+        if (isOwed && verdicts === 0) broken(`${log.agentId} starts run ${event.run} in front of a review`)
         return
       }
       if (event.type === 'agent.spawned') {
@@ -32,6 +35,11 @@ export const ENDS_ARE_FINAL: Law = {
       if (run === undefined) return
       // Facts about the agent, not about a run of it.
       if (event.type === 'child.launched' || event.type === 'child.released') return
+      // The review that the end owes, once.
+      if (event.type === 'review.ended' && run.status !== 'active') {
+        const { isOwed, verdicts } = behindLastEnd(log)
+        if (isOwed && verdicts === 1) return
+      }
       if (run.status !== 'active')
         broken(`${nameOf(event)} comes after the end of run ${run.context.run} of ${log.agentId}`)
       if (event.type !== 'agent.ended') return
@@ -50,4 +58,14 @@ export const ENDS_ARE_FINAL: Law = {
       }
     },
   }),
+}
+
+/** Whether the last end owes a review, and how many stand behind it. */
+function behindLastEnd({ events }: ShadowLog): { readonly isOwed: boolean; readonly verdicts: number } {
+  const at = events.findLastIndex(({ event }) => event.type === 'agent.ended')
+  const end = events[at]?.event
+  return {
+    isOwed: end?.type === 'agent.ended' && end.review === 'owed',
+    verdicts: events.slice(at + 1).filter(({ event }) => event.type === 'review.ended').length,
+  }
 }

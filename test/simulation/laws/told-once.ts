@@ -33,14 +33,16 @@ export const TOLD_ONCE: Law = {
           .filter((key) => key.agentId === agentId && key.run === run).length
         if (times > 1) broken(`${agentId} run ${run} is told ${times} times, last to ${log.agentId}`)
       }
-      if (event.type === 'call.ended' && event.delivered !== undefined) {
-        const { agentId } = event.delivered
-        const verdict = eventsOf(disk.logs.of(agentId), 'review.ended').at(-1)?.verdict.kind
-        const meant = verdict === 'flag' || verdict === 'block' ? 1 : 0
-        const warnings = [...JSON.stringify(event.result).matchAll(/SECURITY WARNING/g)].length
-        if (warnings !== meant)
-          broken(`the report of ${agentId} has ${warnings} warnings, and its review came to ${verdict}`)
-      }
+      if (keys.length === 0) return
+      const verdicts = keys.map((key) => verdictOn(disk.logs.of(key.agentId), key.run))
+      const meant = verdicts.filter((verdict) => verdict === 'flag' || verdict === 'block').length
+      const text = event.type === 'call.ended' ? event.result : 'content' in event ? event.content : ''
+      const warnings = [...JSON.stringify(text).matchAll(/SECURITY WARNING/g)].length
+      if (warnings !== meant)
+        broken(
+          `${keys.map(({ agentId }) => agentId).join(', ')}: told with ${warnings} warnings, and the reviews came to ${verdicts.join(', ')}`,
+        )
+      if (verdicts.includes('owed')) broken(`${log.agentId} is told an end in front of its review`)
     },
     onEnd: () => {
       for (const child of disk.logs.all) {
@@ -81,6 +83,19 @@ const toldIn = (log: ShadowLog): readonly RunKey[] => [
   ...eventsOf(log, 'call.ended').flatMap(({ delivered }) => delivered ?? []),
   ...[...eventsOf(log, 'message.added'), ...eventsOf(log, 'run.started')].flatMap(({ tells }) => tells ?? []),
 ]
+
+/** What the review of a run came to, as its log has it by now; `owed`: it is to come. */
+function verdictOn(log: ShadowLog | undefined, run: number): string | undefined {
+  let current = 0
+  let found: string | undefined
+  for (const { event } of log?.events ?? []) {
+    if (event.type === 'run.started') current = event.run
+    else if (current !== run) continue
+    else if (event.type === 'review.ended') found = event.verdict.kind
+    else if (event.type === 'agent.ended') found ??= event.review
+  }
+  return found
+}
 
 /** Ends that its agent is still owed. */
 function owedIn(log: ShadowLog): readonly RunKey[] {

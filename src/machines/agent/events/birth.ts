@@ -91,8 +91,11 @@ export const AgentPrepared = z.looseObject({
       corrections: z.number().int().nonnegative(),
     })
     .optional(),
-  /** What the run hands in is reviewed before it may end. Absent: it is not. */
-  review: z.literal(true).optional(),
+  /**
+   * What the run hands in is reviewed before it may end; `deferrable`: unless nobody waits for it then, in which case it
+   * owes the review. Absent: it is not reviewed.
+   */
+  review: z.literal([true, 'deferrable']).optional(),
 })
 
 /** MCP servers of the agent's own are about to be started. */

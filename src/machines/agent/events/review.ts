@@ -31,7 +31,7 @@ const judged = {
 /** The work of the run is about to be reviewed. An interrupted review is made again. */
 export const ReviewRequested = z.looseObject({ type: z.literal('review.requested') })
 
-/** What the review came to; the run may end. */
+/** What the review came to; the run may end. Behind an end that owes it: what was handed on with that. */
 export const ReviewEnded = z.looseObject({ type: z.literal('review.ended'), ...judged })
 
 /** The classifier was asked about a call that neither a rule nor its harmlessness allows. It is asked once. */

@@ -97,6 +97,8 @@ export const AgentEnded = z.looseObject({
   durationMs: z.number().int().nonnegative(),
   /** Refused calls per tool. Absent when there were none. */
   denials: z.record(z.string(), z.number().int().positive()).optional(),
+  /** Its work is reviewed when the end is first handed on: `review.ended` follows behind it, before the next run. */
+  review: z.literal('owed').optional(),
   /** The worktree that was kept, because something in it would have been lost. */
   worktreePath: z.string().optional(),
   /** Absent: a hook made it. */
