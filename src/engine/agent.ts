@@ -18,7 +18,7 @@ import type { ModelUsage } from '../journal/projections/usage.ts'
 import type { MaybePromise } from '../journal/storage.ts'
 import { StorageError } from '../journal/storage.ts'
 import type { Phase } from '../machines/agent/accepts.ts'
-import { accepts, isBeforeSettling, phaseOf } from '../machines/agent/accepts.ts'
+import { isBeforeSettling, phaseOf } from '../machines/agent/accepts.ts'
 import type {
   AgentEvent,
   AgentEventOf,
@@ -58,6 +58,7 @@ import { resultOf } from './read-agent.ts'
 import { RunActor } from './run-actor.ts'
 import { elapsed } from './run-clock.ts'
 import type { Session } from './session.ts'
+import { StagedEvents } from './staged-events.ts'
 import type { ToldLists } from './tell-listings.ts'
 import { planOf, worktreeCwd } from './worktree/own-worktree.ts'
 
@@ -89,11 +90,6 @@ const ENDS_OF_REQUESTS: ReadonlySet<AgentEvent['type']> = new Set([
   'compaction.failed',
 ] as const)
 
-interface Step {
-  readonly encoded: Encoded
-  readonly actor: RunActor | undefined
-}
-
 export class Agent implements MailboxOwner {
   readonly id: AgentId
   readonly session: Session
@@ -117,7 +113,7 @@ export class Agent implements MailboxOwner {
   #digest = new LogDigest()
   #conversation = LazyConversation.whole(createConversation())
   readonly #snapshots: AgentSnapshots
-  readonly #staged: Step[] = []
+  readonly #staged: StagedEvents
   readonly #mailbox = new Mailbox(this)
   readonly #core: EngineCore
   #hooksNamed = 0
@@ -132,7 +128,7 @@ export class Agent implements MailboxOwner {
   readonly #leftForeground = new Occasion()
   /** Which call tells an end, by the name of the run. */
   readonly #claims = new Map<string, CallId>()
-  #waiters: { readonly resolve: (ended: EndedRun) => void; readonly reject: (error: unknown) => void }[] = []
+  readonly #nextEnd = new Occasion<EndedRun>()
   #isStarted = false
   /** Why it goes on no more: its log cannot be written, its machine has failed, or the engine lets go of it. */
   #gone: { readonly kind: 'halted' | 'closed'; readonly reason: EngineError } | undefined
@@ -163,6 +159,11 @@ export class Agent implements MailboxOwner {
       version: session.version,
       ...(core.gitBranch !== undefined && { gitBranch: core.gitBranch }),
     })
+    this.#staged = new StagedEvents(
+      this.#log,
+      () => ({ isBorn: this.isBorn, actor: this.#actor }),
+      (run) => RunActor.begin(core.machine(), { agentId: id, run }, this.#onActorError, this.#inspector()),
+    )
   }
 
   // ── what it is ───────────────────────────────────────────────────────────────────────────────────────
@@ -212,22 +213,10 @@ export class Agent implements MailboxOwner {
     return this.#actor !== undefined && isActive(this.#actor.snapshot)
   }
 
-  /** The actor of the run that is on, or was last, when everything that is staged has happened. */
-  get #stagedActor(): RunActor | undefined {
-    const last = this.#staged.at(-1)
-    return last === undefined ? this.#actor : last.actor
-  }
-
-  /** Whether a run is on when everything that is staged has happened. */
-  get #willRun(): boolean {
-    const actor = this.#stagedActor
-    return actor !== undefined && isActive(actor.stagedSnapshot)
-  }
-
   /** Whether ends can still be entrusted to it: the root is told with its next prompt, a child only in its run. */
   get #takesChildren(): boolean {
-    const actor = this.#stagedActor
-    return this.parent === undefined || (actor !== undefined && isBeforeSettling(actor.stagedSnapshot))
+    const { run } = this.#staged
+    return this.parent === undefined || (run !== undefined && isBeforeSettling(run))
   }
 
   /** Running time of the run in milliseconds. */
@@ -315,7 +304,7 @@ export class Agent implements MailboxOwner {
   nextEnd(): Promise<EndedRun> {
     // Who asks after it was stopped would wait for ever.
     if (this.#gone !== undefined) return Promise.reject(this.#gone.reason)
-    return new Promise((resolve, reject) => this.#waiters.push({ resolve, reject }))
+    return this.#nextEnd.next()
   }
 
   /** Whether nobody waits for its run. */
@@ -478,7 +467,7 @@ export class Agent implements MailboxOwner {
   async seal(): Promise<void> {
     // Also for an agent without a run: its first may be on its way to the disk, and must not begin behind the close.
     const last = (): readonly EventDraft[] =>
-      this.#willRun ? [{ type: 'run.suspended', reason: 'closed' }] : []
+      isActive(this.#staged.run) ? [{ type: 'run.suspended', reason: 'closed' }] : []
     // A log that cannot be written any more has halted the agent already, with its own error.
     await this.#mailbox.closeWith(last).catch(() => {})
   }
@@ -490,7 +479,7 @@ export class Agent implements MailboxOwner {
     this.#core.keepAlive.release(this)
     this.deadline?.end()
     this.#actor?.stop()
-    this.#rejectWaiters(reason)
+    this.#nextEnd.fails(reason)
     await this.scope.settled()
     await this.equipment.close()
     this.deltas$.complete()
@@ -560,42 +549,11 @@ export class Agent implements MailboxOwner {
   // ── mailbox ──────────────────────────────────────────────────────────────────────────────────────────
 
   stage(draft: EventDraft): { readonly recorded: Recorded; readonly text: string } | 'late' {
-    const actor = this.#stagedActor
-    const isBorn =
-      this.isBorn || this.#staged.some(({ encoded }) => encoded.recorded.event.type === 'agent.spawned')
-    if (draft.type === 'agent.spawned') {
-      if (isBorn) return 'late'
-      return this.#keep(draft, actor, undefined)
-    }
-    if (!isBorn) return 'late'
-    if (draft.type === 'run.started') {
-      if (actor !== undefined && isActive(actor.stagedSnapshot)) return 'late'
-      const input = { agentId: this.id, run: draft.run }
-      const next = RunActor.begin(this.#core.machine(), input, this.#onActorError, this.#inspector())
-      return this.#keep(draft, next, next)
-    }
-    if (isBetweenRuns(actor?.stagedSnapshot, draft)) return this.#keep(draft, actor, undefined)
-    if (actor === undefined || !accepts(actor.stagedSnapshot, draft)) return 'late'
-    try {
-      return this.#keep(draft, actor, actor)
-    } catch (error) {
-      if (draft.type === 'agent.faulted') throw error
-      return this.stage({ type: 'agent.faulted', fault: toFault(error, `${draft.type} could not be folded`) })
-    }
-  }
-
-  /** Encodes, stages the step where the event is the run's, and remembers both. */
-  #keep(draft: EventDraft, actor: RunActor | undefined, stageOn: RunActor | undefined) {
-    const encoded = this.#log.encode(draft, this.#staged.at(-1)?.encoded)
-    const { event } = encoded.recorded
-    if (event.type !== 'agent.spawned') stageOn?.stage(event)
-    this.#staged.push({ encoded, actor })
-    return encoded
+    return this.#staged.stage(draft)
   }
 
   unstage(): void {
-    for (const { actor } of this.#staged) actor?.unstage()
-    this.#staged.length = 0
+    this.#staged.forget()
   }
 
   append(text: string): MaybePromise<void> {
@@ -603,20 +561,19 @@ export class Agent implements MailboxOwner {
   }
 
   apply(recorded: Recorded): void {
-    const step = this.#staged.shift()
-    if (step?.encoded.recorded !== recorded) throw new Error('an event was applied out of order')
+    const { encoded, actor } = this.#staged.next(recorded)
     const { event } = recorded
     if (event.type === 'agent.spawned') {
       this.#birth = event
       this.#conversation = this.#behindBase(this.#conversation)
     }
-    if (step.actor !== this.#actor) {
-      this.#actor = step.actor
+    if (actor !== this.#actor) {
+      this.#actor = actor
       this.#isStarted = true
       this.#core.keepAlive.hold(this)
       this.#actor?.start()
     }
-    this.#take(step.encoded)
+    this.#take(encoded)
     // Now that its digest has what it cost, and before the next one begins.
     if (ENDS_OF_REQUESTS.has(event.type)) this.session.budget.release(this.id)
     if (event.type !== 'agent.spawned' && !isBetweenRuns(this.#actor?.snapshot, event))
@@ -628,7 +585,7 @@ export class Agent implements MailboxOwner {
     if (event.type === 'agent.ended') this.#onEnd(event)
     if (event.type === 'mode.changed') this.#hasSeenModeChange = true
     // Behind the last of a batch, log and agent are at one.
-    if (this.#staged.length === 0) this.#snapshotIfDue(false)
+    if (this.#staged.isEmpty) this.#snapshotIfDue(false)
   }
 
   #watchLimits({ type }: AgentEvent): void {
@@ -685,7 +642,7 @@ export class Agent implements MailboxOwner {
     this.deadline?.end()
     this.session.budget.release(this.id)
     this.#actor?.stop()
-    this.#rejectWaiters(failure)
+    this.#nextEnd.fails(failure)
     if (wasRunning) this.session.onHalt(this, failure.message)
   }
 
@@ -768,16 +725,8 @@ export class Agent implements MailboxOwner {
   #onEnd(ended: AgentEventOf<'agent.ended'>): void {
     this.#core.keepAlive.release(this)
     const end = this.#endedRun(ended)
-    const waiters = this.#waiters
-    this.#waiters = []
-    for (const { resolve } of waiters) resolve(end)
+    this.#nextEnd.happens(end)
     this.session.onEnd(this, end)
-  }
-
-  #rejectWaiters(error: unknown): void {
-    const waiters = this.#waiters
-    this.#waiters = []
-    for (const { reject } of waiters) reject(error)
   }
 
   #emitFact(recorded: Recorded): void {

@@ -1,16 +1,25 @@
 /** Something that happens again and again, and that anybody may wait for once. */
-export class Occasion {
-  #waiting: (() => void)[] = []
+export class Occasion<T = void> {
+  #waiting: { readonly goOn: (value: T) => void; readonly giveUp: (error: unknown) => void }[] = []
 
-  /** Resolves when it happens next. */
-  next(): Promise<void> {
-    return new Promise((resolve) => this.#waiting.push(resolve))
+  /** Resolves with it when it happens next; rejects when it cannot any more. */
+  next(): Promise<T> {
+    return new Promise((goOn, giveUp) => this.#waiting.push({ goOn, giveUp }))
   }
 
   /** It happens: whoever waits goes on, whoever waits from now on waits for the next time. */
-  happens(): void {
+  happens(value: T): void {
+    for (const { goOn } of this.#take()) goOn(value)
+  }
+
+  /** Whoever waits for it does so in vain. */
+  fails(error: unknown): void {
+    for (const { giveUp } of this.#take()) giveUp(error)
+  }
+
+  #take() {
     const waiting = this.#waiting
     this.#waiting = []
-    for (const goOn of waiting) goOn()
+    return waiting
   }
 }
