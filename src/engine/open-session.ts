@@ -21,6 +21,7 @@ import type { ReadAgent } from './read-agent.ts'
 import { restorePrepared } from './restore-prepared.ts'
 import { reviveAgent } from './revive.ts'
 import { Session } from './session.ts'
+import { sparedBy } from './spares.ts'
 import { reenterWorktree } from './worktree/enter-worktree.ts'
 import { sweepWorktrees } from './worktree/sweep-worktrees.ts'
 
@@ -322,7 +323,13 @@ function resumption(
     },
   ]
   if (!goesOn(fate) && ACCEPTED['kill.requested'].includes(phaseOfLoaded(agent))) {
-    drafts.push({ type: 'kill.requested', by: 'engine', reason: REASONS[fate] })
+    const spares = fate === 'ending' && agent.parent !== undefined ? sparedBy(agent.parent) : undefined
+    drafts.push({
+      type: 'kill.requested',
+      by: 'engine',
+      reason: REASONS[fate],
+      ...(spares !== undefined && { spares }),
+    })
   }
   return drafts
 }

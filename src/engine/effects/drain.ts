@@ -33,7 +33,7 @@ export function drain(core: EngineCore): Effect<EffectInput> {
 }
 
 /**
- * Agents in the background of a run that is at its end: they end with one that was killed. Otherwise somebody above is
+ * Agents in the background of a run that is at its end: they end with one that was killed, unless its kill spares them. Otherwise somebody above is
  * told their ends; the root is told with its next prompt. An interrupted giving away goes on where it was: whoever has
  * got the child already keeps it, and tells nothing before it is given up here.
  */
@@ -41,10 +41,7 @@ async function settleChildren(core: EngineCore, agent: Agent): Promise<void> {
   const outcome = agent.run?.snapshot.context.outcome
   if (outcome === undefined) return
   const { session, parent } = agent
-  if (outcome.kind === 'killed') {
-    if (outcome.spares !== 'background') await endChildren(core, agent)
-    return
-  }
+  if (outcome.kind === 'killed' && outcome.spares !== 'background') return endChildren(core, agent)
   if (parent === undefined) return
   for (const { agentId, run } of childrenOnTheirOwn(agent)) {
     const child = { agentId, run }
