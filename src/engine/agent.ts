@@ -619,6 +619,9 @@ export class Agent implements MailboxOwner {
         this.#claims.delete(runName(event.delivered))
         this.session.forgetEnd(event.delivered)
         return
+      case 'child.released':
+        if (event.isUndeliverable === true) this.session.forgetEnd(event.child)
+        return
       case 'agent.backgrounded':
         this.#leftForeground.happens()
         return
