@@ -136,6 +136,12 @@ export class SessionBudget {
     if (kept !== undefined) this.#untold.set(runName(key), { ...kept, modelUsage })
   }
 
+  /** Its review was made behind its end: what it cost is more now, unless it was told already. */
+  reviewed(agent: Agent, run: number, modelUsage: ModelUsage): void {
+    const name = runName({ agentId: agent.id, run })
+    if (this.#untold.has(name)) this.#untold.set(name, { agent, modelUsage })
+  }
+
   /** Now it has. */
   told(key: RunKey): void {
     if (this.#untold.size > 0) this.#untold.delete(runName(key))

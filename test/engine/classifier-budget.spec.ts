@@ -117,3 +117,28 @@ it('one that is cut off by a kill holds nothing any more', async () => {
   expect(await run.result).toMatchObject({ outcome: { kind: 'completed' }, text: 'it was stopped' })
   await test.engine.close()
 })
+
+it('a deferred review is counted before its end is told: what it leaves no room for is not asked', async () => {
+  const asked: string[] = []
+  const agent = (name: string) => ({
+    name: 'Agent',
+    input: { description: name, prompt: `tidy ${name}`, run_in_background: true },
+  })
+  const test = testEngine(
+    ({ source, messages }) => {
+      asked.push(source)
+      // The server counts more than it was taken for.
+      if (source === 'classifier') return costing(3_900, allow)
+      if (source !== 'main') return costing(1_000, say('tidied up'))
+      return costing(1_500, messages.length === 1 ? callMany([agent('a'), agent('b')]) : say('I wait'))
+    },
+    { ...options(8_000), maxTokens: 1_100, review: { deferBackground: true } },
+  )
+  await test.engine.run('go').result
+  expect(asked.filter((source) => source === 'classifier')).toHaveLength(1)
+  expect(eventsOf(test, 'review.ended')).toMatchObject([
+    { verdict: { kind: 'allow' } },
+    { verdict: { kind: 'unavailable', cause: 'budget' } },
+  ])
+  await test.engine.close()
+})
