@@ -118,7 +118,7 @@ it('one that is cut off by a kill holds nothing any more', async () => {
   await test.engine.close()
 })
 
-it('a deferred review is counted before its end is told: what it leaves no room for is not asked', async () => {
+it('a deferred review is admitted as any other: what there is no room for is not asked', async () => {
   const asked: string[] = []
   const agent = (name: string) => ({
     name: 'Agent',
