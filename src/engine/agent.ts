@@ -55,6 +55,7 @@ import { Occasion } from './occasion.ts'
 import { writeProgress } from './outputs.ts'
 import type { ReadAgent } from './read-agent.ts'
 import { resultOf } from './read-agent.ts'
+import { REVIEW } from './review/classify.ts'
 import { RunActor } from './run-actor.ts'
 import { elapsed } from './run-clock.ts'
 import type { Session } from './session.ts'
@@ -576,6 +577,10 @@ export class Agent implements MailboxOwner {
     this.#take(encoded)
     // Now that its digest has what it cost, and before the next one begins.
     if (ENDS_OF_REQUESTS.has(event.type)) this.session.budget.release(this.id)
+    if (event.type === 'review.ended' || event.type === 'agent.ended') {
+      this.session.budget.reviewed(this, this.runNumber, this.modelUsage)
+      this.session.budget.release(this.id, REVIEW)
+    }
     if (event.type !== 'agent.spawned' && !isBetweenRuns(this.#actor?.snapshot, event))
       this.#actor?.apply(event)
     this.#emitFact(recorded)
@@ -616,6 +621,9 @@ export class Agent implements MailboxOwner {
         this.#claims.delete(runName(event.delivered))
         this.session.forgetEnd(event.delivered)
         return
+      case 'child.released':
+        if (event.isUndeliverable === true) this.session.forgetEnd(event.child)
+        return
       case 'agent.backgrounded':
         this.#leftForeground.happens()
         return
@@ -641,6 +649,7 @@ export class Agent implements MailboxOwner {
     this.#mailbox.close()
     this.deadline?.end()
     this.session.budget.release(this.id)
+    this.session.budget.release(this.id, REVIEW)
     this.#actor?.stop()
     this.#nextEnd.fails(failure)
     if (wasRunning) this.session.onHalt(this, failure.message)

@@ -6,7 +6,8 @@
  *
  *   U1  What is spent is read off the agents' digests each time, so that live and after a restart the same holds, and
  *       the sums are those that are shown. An end that its parent's log does not have yet is kept until it has it.
- *   U2  A request holds what it may cost at most until its reply is in its agent's digest.
+ *   U2  A request holds what it may cost at most until its reply is in its agent's digest. Judgements on an agent hold
+ *       theirs beside its request, each by a name.
  *   U3  A request that only others in flight stand in the way of waits for them. They never wait for it.
  *   U4  Where nothing is limited nothing is counted, measured or kept.
  */
@@ -16,6 +17,7 @@ import { costOf } from '../definitions/prices.ts'
 import { totalTokensOf } from '../definitions/report.ts'
 import type { ModelUsage } from '../journal/projections/usage.ts'
 import type { AgentEventOf, RunKey } from '../machines/agent/events.ts'
+import type { Usage } from '../machines/agent/messages.ts'
 import { runName } from '../machines/agent/run-key.ts'
 import type { AgentId } from '../machines/ids.ts'
 import type { Agent } from './agent.ts'
@@ -33,6 +35,8 @@ interface OwnedStanding extends Standing {
 interface Reservation {
   readonly agent: Agent
   readonly amount: Amount
+  /** Its reply is there, and this is what it cost; the agent's digest does not have it yet. */
+  readonly isSpent?: boolean
 }
 
 interface UntoldEnd {
@@ -43,7 +47,7 @@ interface UntoldEnd {
 export class SessionBudget {
   readonly #core: EngineCore
   readonly #agents: () => readonly Agent[]
-  readonly #reserved = new Map<AgentId, Reservation>()
+  readonly #reserved = new Map<string, Reservation>()
   readonly #untold = new Map<string, UntoldEnd>()
   readonly #unpriced = new Set<string>()
   #waiting: (() => void)[] = []
@@ -64,10 +68,18 @@ export class SessionBudget {
 
   /**
    * Lets a request begin, or says why it may not. Waits while only requests in flight stand in its way; rejects with the
-   * signal's reason then. Asked for an agent with limits only.
+   * signal's reason then. Asked for an agent with limits only. `about`: what is judged, when it is the classifier that
+   * is to be asked.
    */
-  async admit(agent: Agent, ask: RequestAsk, model: string, signal: AbortSignal): Promise<Admitted> {
-    this.#reserved.delete(agent.id)
+  async admit(
+    agent: Agent,
+    ask: RequestAsk,
+    model: string,
+    signal: AbortSignal,
+    about?: string,
+  ): Promise<Admitted> {
+    const name = holdName(agent.id, about)
+    this.#reserved.delete(name)
     if (ask.price === undefined) this.#tellUnpriced(model)
     while (true) {
       signal.throwIfAborted()
@@ -75,7 +87,7 @@ export class SessionBudget {
       for (const standing of standings) warn(standing)
       const admission = admit(ask, standings)
       if (admission.kind === 'granted') {
-        this.#reserved.set(agent.id, { agent, amount: admission.amount })
+        this.#reserved.set(name, { agent, amount: admission.amount })
         return { kind: 'granted', maxTokens: admission.maxTokens }
       }
       if (admission.kind === 'refused') {
@@ -92,9 +104,21 @@ export class SessionBudget {
     return this.#reserved.size > 0 && this.#reserved.has(agentId)
   }
 
-  /** The request of an agent is over: what it cost is in its digest. */
-  release(agentId: AgentId): void {
-    if (!this.#reserved.delete(agentId)) return
+  /** The request of an agent, or about it, is over: what it cost is in its digest. */
+  release(agentId: AgentId, about?: string): void {
+    if (this.#reserved.delete(holdName(agentId, about))) this.#wake()
+  }
+
+  /** The classifier has answered: until that is in the agent's digest, what it cost counts as spent. */
+  answered(agent: Agent, about: string, model: string, usage: Usage): void {
+    const name = holdName(agent.id, about)
+    if (!this.#reserved.has(name)) return
+    const amount = { tokens: totalTokensOf(usage), usd: costOf(usage, this.#core.modelFacts(model)) }
+    this.#reserved.set(name, { agent, amount, isSpent: true })
+    this.#wake()
+  }
+
+  #wake(): void {
     const waiting = this.#waiting
     this.#waiting = []
     for (const wake of waiting) wake()
@@ -110,6 +134,12 @@ export class SessionBudget {
   keepAgain(key: RunKey, modelUsage: ModelUsage): void {
     const kept = this.#untold.get(runName(key))
     if (kept !== undefined) this.#untold.set(runName(key), { ...kept, modelUsage })
+  }
+
+  /** Its review was made behind its end: what it cost is more now, unless it was told already. */
+  reviewed(agent: Agent, run: number, modelUsage: ModelUsage): void {
+    const name = runName({ agentId: agent.id, run })
+    if (this.#untold.has(name)) this.#untold.set(name, { agent, modelUsage })
   }
 
   /** Now it has. */
@@ -157,14 +187,19 @@ export class SessionBudget {
       // One that is still there counts by its own digest.
       if (isWithin(agent, owner) && !this.#agents().includes(agent)) add(modelUsage)
     }
+    for (const { agent, amount, isSpent } of this.#reserved.values()) {
+      if (isSpent !== true || !isWithin(agent, owner)) continue
+      tokens += amount.tokens
+      usd += amount.usd
+    }
     return { tokens, usd }
   }
 
   #reservedBy(owner: Agent): Amount {
     let tokens = 0
     let usd = 0
-    for (const { agent, amount } of this.#reserved.values()) {
-      if (!isWithin(agent, owner)) continue
+    for (const { agent, amount, isSpent } of this.#reserved.values()) {
+      if (isSpent === true || !isWithin(agent, owner)) continue
       tokens += amount.tokens
       usd += amount.usd
     }
@@ -180,6 +215,10 @@ export class SessionBudget {
     )
   }
 }
+
+/** One request of an agent is in flight at a time; beside it, one to the classifier for each thing that is judged. */
+const holdName = (agentId: AgentId, about: string | undefined): string =>
+  about === undefined ? agentId : `${agentId} ${about}`
 
 /** An agent and those above it, upwards. */
 function* lineOf(agent: Agent): Generator<Agent> {

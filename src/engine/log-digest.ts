@@ -205,6 +205,8 @@ export class LogDigest {
         break
       case 'child.released':
         this.#inbox.settle([event.child])
+        if (event.modelUsage !== undefined)
+          this.#modelUsage = addModelUsage(this.#modelUsage, event.modelUsage)
         break
       case 'message.accepted':
         this.#inbox.accept(event)

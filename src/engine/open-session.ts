@@ -7,9 +7,10 @@
  */
 import type { RecordedProcess } from '../effects/process/process-runner.ts'
 import { sessionPaths } from '../journal/paths.ts'
-import { ACCEPTED, phaseOf } from '../machines/agent/accepts.ts'
+import { ACCEPTED, isBeforeSettling, phaseOf } from '../machines/agent/accepts.ts'
 import type { AgentEventOf, EventDraft } from '../machines/agent/events.ts'
 import { isActive } from '../machines/agent/fold.ts'
+import { withoutRuns } from '../machines/agent/run-key.ts'
 import type { AgentId, SessionId } from '../machines/ids.ts'
 import { Agent } from './agent.ts'
 import { AgentSnapshots } from './agent-snapshots.ts'
@@ -21,6 +22,7 @@ import type { ReadAgent } from './read-agent.ts'
 import { restorePrepared } from './restore-prepared.ts'
 import { reviveAgent } from './revive.ts'
 import { Session } from './session.ts'
+import { sparedBy } from './spares.ts'
 import { reenterWorktree } from './worktree/enter-worktree.ts'
 import { sweepWorktrees } from './worktree/sweep-worktrees.ts'
 
@@ -71,6 +73,7 @@ async function bringBack(core: EngineCore, session: Session, options: ResumeOpti
     session,
     acceptDamage: options.acceptDamage === true,
     ofOthers: [],
+    left: [],
     lastRuns: new Map(),
   }
   const root = await load(reading, undefined, session.paths.rootLog, undefined, 'attached')
@@ -82,12 +85,13 @@ async function bringBack(core: EngineCore, session: Session, options: ResumeOpti
   session.countSpawns(
     (await core.storage.list(session.paths.subagents)).filter((name) => name.endsWith('.jsonl')).length,
   )
+  const given = endsToGive(reading, tree)
   const unfinished = tree.filter(({ read }) => isActive(read.state.run))
   const survivors = await endSurvivors(core, session, tree, unfinished)
   for (const loaded of tree) {
     const { agent, read, fate } = loaded
     const changed = fate === 'orphan' ? [] : await session.definitions.recall(agent.birth.plan)
-    const released = runsThatNeverBegan(reading, agent)
+    const released = [...runsThatNeverBegan(reading, agent), ...(given.get(agent) ?? [])]
     if (!unfinished.includes(loaded)) {
       if (released.length > 0) await agent.amend(read.state, released)
       continue
@@ -99,6 +103,12 @@ async function bringBack(core: EngineCore, session: Session, options: ResumeOpti
       : []
     const drafts = [...resumption(loaded, survivors, differences), ...released]
     await agent.amend(read.state, place.fault === undefined ? drafts : [...drafts, place.fault])
+  }
+  // Behind the lines of those who are owed them now.
+  for (const { agent, read } of reading.left) {
+    const drafts = agent.digest.owed.map((child) => ({ type: 'child.released' as const, child }))
+    await agent.amend(read.state, drafts)
+    if (!session.isLive(agent)) core.storage.release(agent.logPath)
   }
   await Promise.all(tree.filter(({ fate }) => fate === 'orphan').map(({ agent }) => endOrphan(core, agent)))
 }
@@ -129,6 +139,8 @@ interface Reading {
   readonly acceptDamage: boolean
   /** Agents in the background that somebody started who was not read back yet. */
   readonly ofOthers: ChildToOpen[]
+  /** Who has ended and is owed ends all the same, that could be given to nobody. */
+  readonly left: Loaded[]
   /** Last runs of agents in the background. */
   readonly lastRuns: Map<AgentId, number>
 }
@@ -241,18 +253,50 @@ async function loadChild(
     return []
   }
   const { run } = child.read.state
+  if (!isActive(run) && child.agent.digest.owed.length > 0) reading.left.push(child)
   if (isBackground) reading.lastRuns.set(id, child.agent.runNumber)
   if ((fate === 'orphan' || isBackground) && !isActive(run)) {
     // What it cost is told with its end.
     session.budget.keep(child.agent, child.agent.runNumber, child.agent.modelUsage)
     session.forget(id)
-    return []
+    return loadChildren(reading, child)
   }
   return [child, ...(await loadChildren(reading, child))]
 }
 
+/**
+ * Ends that somebody was owed who has ended and could give them to nobody, as the logs above could not be written then:
+ * the nearest above who goes on takes them, else the root.
+ */
+function endsToGive(reading: Reading, tree: readonly Loaded[]): ReadonlyMap<Agent, readonly EventDraft[]> {
+  const given = new Map<Agent, EventDraft[]>()
+  for (const { agent } of reading.left) {
+    const host = hostAtResume(agent, tree)
+    if (host === undefined) continue
+    const known = [...host.digest.owed, ...runsThatNeverBegan(reading, agent).map(({ child }) => child)]
+    for (const child of withoutRuns(agent.digest.owed, known))
+      given.set(host, [...(given.get(host) ?? []), { type: 'child.launched', child }])
+  }
+  return given
+}
+
+function hostAtResume({ parent }: Agent, tree: readonly Loaded[]): Agent | undefined {
+  for (let above = parent; above !== undefined; above = above.parent) {
+    const loaded = tree.find(({ agent }) => agent.id === above.id)
+    if (loaded === undefined) continue
+    const { run } = loaded.agent
+    if (above.parent === undefined) return loaded.agent
+    if (goesOn(loaded.fate) && run !== undefined && isActive(run.snapshot) && isBeforeSettling(run.snapshot))
+      return loaded.agent
+  }
+  return undefined
+}
+
 /** A crash came between the line that says who is owed its end and its beginning. Who began it may begin it again. */
-function runsThatNeverBegan({ core, lastRuns }: Reading, { digest }: Agent): EventDraft[] {
+function runsThatNeverBegan(
+  { core, lastRuns }: Reading,
+  { digest }: Agent,
+): AgentEventOf<'child.released'>[] {
   const lastRun = (id: AgentId): number | undefined => core.agents.get(id)?.runNumber ?? lastRuns.get(id)
   return digest.owed
     .filter(({ agentId, run }) => run > (lastRun(agentId) ?? run))
@@ -322,7 +366,13 @@ function resumption(
     },
   ]
   if (!goesOn(fate) && ACCEPTED['kill.requested'].includes(phaseOfLoaded(agent))) {
-    drafts.push({ type: 'kill.requested', by: 'engine', reason: REASONS[fate] })
+    const spares = fate === 'ending' && agent.parent !== undefined ? sparedBy(agent.parent) : undefined
+    drafts.push({
+      type: 'kill.requested',
+      by: 'engine',
+      reason: REASONS[fate],
+      ...(spares !== undefined && { spares }),
+    })
   }
   return drafts
 }

@@ -177,7 +177,11 @@ function newsIn(recorded: readonly Recorded[]): Pick<SeenLog, 'notices' | 'owed'
   }
   for (const { event } of recorded) {
     if (event.type === 'child.launched') owed.push(keyOf(event.child))
-    if (event.type === 'child.released') settle(event.child)
+    if (event.type === 'child.released') {
+      settle(event.child)
+      // In a killed tree the record stands for the telling.
+      if (event.isUndeliverable === true) notices.push(keyOf(event.child))
+    }
     if (event.type === 'call.ended' && event.delivered !== undefined) settle(event.delivered)
     if (event.type !== 'message.added' && event.type !== 'run.started') continue
     for (const key of event.tells ?? []) {

@@ -404,7 +404,16 @@ const drafts: { readonly [T in EventDraft['type']]: fc.Arbitrary<Draft<T>> } = {
       .map(present),
   ),
   'child.launched': withType('child.launched', fc.record({ child: anyRunKey })),
-  'child.released': withType('child.released', fc.record({ child: anyRunKey })),
+  'child.released': withType(
+    'child.released',
+    fc
+      .record({
+        child: anyRunKey,
+        isUndeliverable: optional(fc.constant(true as const)),
+        modelUsage: optional(fc.dictionary(anyName, anyUsage, { maxKeys: 2 })),
+      })
+      .map(present),
+  ),
   'message.accepted': withType(
     'message.accepted',
     fc.record({ messageId: anyText, content: anyText, origin: anyOrigin }),

@@ -10,8 +10,8 @@ import { inert } from '../context/envelope.ts'
 import { onOneLine } from '../context/text.ts'
 import { headAndTail } from './excerpt.ts'
 
-/** Why there is no judgement. `stopped`: somebody did not want to wait for it. */
-export type UnavailableCause = 'timeout' | 'refusal' | 'malformed' | 'error' | 'stopped'
+/** Why there is no judgement. `stopped`: somebody did not want to wait for it. `budget`: it could not be paid for. */
+export type UnavailableCause = 'timeout' | 'refusal' | 'malformed' | 'error' | 'stopped' | 'budget'
 
 /** What the classifier says of a call or of a run's work; or that it said nothing that counts. */
 export type Verdict =

@@ -6,6 +6,7 @@
  *   A3  It costs one request of source `classifier`, tried again as any other within its time.
  */
 
+import { tokensOfText } from '../../definitions/estimate.ts'
 import { messageOf } from '../../definitions/message-of.ts'
 import type { Question } from '../../definitions/review/question.ts'
 import type { Verdict } from '../../definitions/review/verdict.ts'
@@ -37,7 +38,13 @@ export interface Judgement {
 }
 
 /** `max_tokens` of the request: a verdict and two sentences. */
-const MAX_TOKENS = 1_024
+export const CLASSIFIER_REPLY_TOKENS = 1_024
+
+const VERDICT_TOOL_TOKENS = tokensOfText(JSON.stringify(VERDICT_TOOL))
+
+/** Tokens that asking sends, roughly. */
+export const classifierInputTokens = ({ system, prompt }: Question): number =>
+  tokensOfText(system) + tokensOfText(prompt) + VERDICT_TOOL_TOKENS
 
 /** Asks. Rejects only with the reason of the signal. */
 export async function askClassifier(
@@ -66,7 +73,7 @@ export async function askClassifier(
       system,
       tools: [VERDICT_TOOL],
       messages: [{ role: 'user', content: prompt }],
-      maxTokens: MAX_TOKENS,
+      maxTokens: CLASSIFIER_REPLY_TOKENS,
       toolChoice: { name: VERDICT_TOOL.name },
       source: 'classifier',
     } as const

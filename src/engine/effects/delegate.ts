@@ -26,6 +26,7 @@ import { reportFacts } from '../report-facts.ts'
 import { withoutReview } from '../review/owed-reviews.ts'
 import { reviveAgent } from '../revive.ts'
 import type { Session } from '../session.ts'
+import { sparedBy } from '../spares.ts'
 import { ownResult } from '../tree-usage.ts'
 import { failedResult, okResult } from './results.ts'
 import type { Call } from './run-call.ts'
@@ -158,7 +159,8 @@ export async function deliverLeftChild(
     return undefined
   }
   if (!child.isOpen || (child.isRunning && !session.isLive(child))) return undefined
-  if (child.isStarted && child.isRunning) void child.kill(`agent ${agent.id}`, PARENT_STOPPED).catch(() => {})
+  if (child.isStarted && child.isRunning)
+    void child.kill(`agent ${agent.id}`, PARENT_STOPPED, sparedBy(agent)).catch(() => {})
   child.restart()
   const end = await withoutReview(core, child, await child.ended())
   return delivered(agent, { callId, block }, child, end)
@@ -171,15 +173,17 @@ async function endOrBackground(
   parent: Agent,
   signal: AbortSignal,
 ): Promise<EndedRun | 'background'> {
-  const kill = () => {
-    child.kill(`agent ${parent.id}`, PARENT_STOPPED).catch(() => {
+  const kill = async (): Promise<void> => {
+    // The abort comes in the middle of the parent's step: what it leads to, and with it what is spared, is not there yet.
+    await undefined
+    await child.kill(`agent ${parent.id}`, PARENT_STOPPED, sparedBy(parent)).catch(() => {
       // The child's log cannot be written: `ended` below rejects with the reason.
     })
   }
   child.restart()
   // Also when it has ended already: its call is answered alike, whatever crash came in between.
   if (child.isInBackground && !signal.aborted) return 'background'
-  if (signal.aborted) kill()
+  if (signal.aborted) void kill()
   signal.addEventListener('abort', kill, { once: true })
   const cancelTimer = core.features.autoBackground ? backgroundInTime(core, child) : undefined
   try {

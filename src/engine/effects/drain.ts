@@ -33,7 +33,7 @@ export function drain(core: EngineCore): Effect<EffectInput> {
 }
 
 /**
- * Agents in the background of a run that is at its end: they end with one that was killed. Otherwise somebody above is
+ * Agents in the background of a run that is at its end: they end with one that was killed, unless its kill spares them, and its log says what nobody is told. Otherwise somebody above is
  * told their ends; the root is told with its next prompt. An interrupted giving away goes on where it was: whoever has
  * got the child already keeps it, and tells nothing before it is given up here.
  */
@@ -41,8 +41,9 @@ async function settleChildren(core: EngineCore, agent: Agent): Promise<void> {
   const outcome = agent.run?.snapshot.context.outcome
   if (outcome === undefined) return
   const { session, parent } = agent
-  if (outcome.kind === 'killed') {
-    if (outcome.spares !== 'background') await endChildren(core, agent)
+  if (outcome.kind === 'killed' && outcome.spares !== 'background') {
+    await endChildren(core, agent)
+    if (parent !== undefined) await recordUndeliverable(agent)
     return
   }
   if (parent === undefined) return
@@ -72,6 +73,21 @@ async function endChildren(core: EngineCore, agent: Agent): Promise<void> {
     const kills = live.map((child) => child.kill(`agent ${agent.id}`, 'its parent was stopped'))
     // One whose log cannot be written has stopped all the same.
     await Promise.allSettled(kills)
+  }
+}
+
+/**
+ * Ends that a killed agent was not told: nobody will be, and its log says so. What they cost counts with it, which is
+ * told above; otherwise no sum would ever have it.
+ */
+async function recordUndeliverable(agent: Agent): Promise<void> {
+  const { session } = agent
+  for (const { agentId, run } of childrenOnTheirOwn(agent)) {
+    const child = { agentId, run }
+    const state = await session.ends.stateOf(child)
+    if (state.kind === 'running') continue
+    const cost = state.kind === 'ended' ? { modelUsage: { ...state.end.end.modelUsage } } : {}
+    await agent.post({ type: 'child.released', child, isUndeliverable: true, ...cost })
   }
 }
 

@@ -57,9 +57,14 @@ async function judge(core: EngineCore, call: Call, tool: Tool, input: unknown): 
         input,
       }),
     signal,
+    callId,
   )
-  if ((await agent.post({ type: 'call.classified', callId, ...judgement })) === 'late')
-    throw new Suspended(`the verdict on call ${callId} came too late`)
+  try {
+    if ((await agent.post({ type: 'call.classified', callId, ...judgement })) === 'late')
+      throw new Suspended(`the verdict on call ${callId} came too late`)
+  } finally {
+    agent.session.budget.release(agent.id, callId)
+  }
   return judgement.verdict
 }
 

@@ -40,7 +40,7 @@ describe('a report that was reviewed', () => {
   })
 
   it('is not shown as unsafe when nobody could review it: the same note for every cause', () => {
-    const notes = (['timeout', 'refusal', 'malformed', 'error', 'stopped'] as const).map(
+    const notes = (['timeout', 'refusal', 'malformed', 'error', 'stopped', 'budget'] as const).map(
       (cause) => textsFor(unavailable(cause, `for reasons of ${cause}`))[0],
     )
     expect(new Set(notes).size).toBe(1)

@@ -82,6 +82,10 @@ export const TOLD_ONCE: Law = {
 const toldIn = (log: ShadowLog): readonly RunKey[] => [
   ...eventsOf(log, 'call.ended').flatMap(({ delivered }) => delivered ?? []),
   ...[...eventsOf(log, 'message.added'), ...eventsOf(log, 'run.started')].flatMap(({ tells }) => tells ?? []),
+  // In a killed tree the record stands for the telling.
+  ...eventsOf(log, 'child.released').flatMap(({ child, isUndeliverable }) =>
+    isUndeliverable ? [child] : [],
+  ),
 ]
 
 /** What the review of a run came to, as its log has it by now; `owed`: it is to come. */

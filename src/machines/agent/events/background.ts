@@ -21,7 +21,14 @@ export type ToldEnd = z.infer<typeof ToldEnd>
 export const ChildLaunched = z.looseObject({ type: z.literal('child.launched'), child: RunKey })
 
 /** Somebody else is told the end of that run now, as this agent came to its own end first; or the run never began. */
-export const ChildReleased = z.looseObject({ type: z.literal('child.released'), child: RunKey })
+export const ChildReleased = z.looseObject({
+  type: z.literal('child.released'),
+  child: RunKey,
+  /** Nobody is told: the agent was killed, and its agents with it. The line stands for the telling. */
+  isUndeliverable: z.literal(true).optional(),
+  /** What an undeliverable run cost, it and what it was told of. */
+  modelUsage: z.record(z.string(), Usage).optional(),
+})
 
 /** A message that another agent sent while the run is on. It stands in the conversation with the next request. */
 export const MessageAccepted = z.looseObject({

@@ -14,7 +14,7 @@ const AnyVerdict = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('block'), reason: z.string() }),
   z.object({
     kind: z.literal('unavailable'),
-    cause: z.enum(['timeout', 'refusal', 'malformed', 'error', 'stopped']),
+    cause: z.enum(['timeout', 'refusal', 'malformed', 'error', 'stopped', 'budget']),
     why: z.string(),
   }),
 ]) satisfies z.ZodType<Verdict>
