@@ -33,9 +33,10 @@ export function drain(core: EngineCore): Effect<EffectInput> {
 }
 
 /**
- * Agents in the background of a run that is at its end: they end with one that was killed, unless its kill spares them, and its log says what nobody is told. Otherwise somebody above is
- * told their ends; the root is told with its next prompt. An interrupted giving away goes on where it was: whoever has
- * got the child already keeps it, and tells nothing before it is given up here.
+ * Agents in the background of a run that is at its end. They end with one that was killed, unless its kill spares them,
+ * and its log says what nobody is told. Otherwise somebody above is told their ends; the root is told with its next
+ * prompt. An interrupted giving away goes on where it was: whoever has got the child already keeps it, and tells nothing
+ * before it is given up here.
  */
 async function settleChildren(core: EngineCore, agent: Agent): Promise<void> {
   const outcome = agent.run?.snapshot.context.outcome
