@@ -43,7 +43,8 @@ interface UntoldEnd {
 export class SessionBudget {
   readonly #core: EngineCore
   readonly #agents: () => readonly Agent[]
-  readonly #reserved = new Map<AgentId, Reservation>()
+  /** By the agent's id, and that of a request beside its turns. */
+  readonly #reserved = new Map<string, Reservation>()
   readonly #untold = new Map<string, UntoldEnd>()
   readonly #unpriced = new Set<string>()
   #waiting: (() => void)[] = []
@@ -66,8 +67,14 @@ export class SessionBudget {
    * Lets a request begin, or says why it may not. Waits while only requests in flight stand in its way; rejects with the
    * signal's reason then. Asked for an agent with limits only.
    */
-  async admit(agent: Agent, ask: RequestAsk, model: string, signal: AbortSignal): Promise<Admitted> {
-    this.#reserved.delete(agent.id)
+  async admit(
+    agent: Agent,
+    ask: RequestAsk,
+    model: string,
+    signal: AbortSignal,
+    holder: string = agent.id,
+  ): Promise<Admitted> {
+    this.#reserved.delete(holder)
     if (ask.price === undefined) this.#tellUnpriced(model)
     while (true) {
       signal.throwIfAborted()
@@ -75,7 +82,7 @@ export class SessionBudget {
       for (const standing of standings) warn(standing)
       const admission = admit(ask, standings)
       if (admission.kind === 'granted') {
-        this.#reserved.set(agent.id, { agent, amount: admission.amount })
+        this.#reserved.set(holder, { agent, amount: admission.amount })
         return { kind: 'granted', maxTokens: admission.maxTokens }
       }
       if (admission.kind === 'refused') {
@@ -92,9 +99,9 @@ export class SessionBudget {
     return this.#reserved.size > 0 && this.#reserved.has(agentId)
   }
 
-  /** The request of an agent is over: what it cost is in its digest. */
-  release(agentId: AgentId): void {
-    if (!this.#reserved.delete(agentId)) return
+  /** The request of an agent, or the one beside it, is over: what it cost is in its digest. */
+  release(holder: string): void {
+    if (!this.#reserved.delete(holder)) return
     const waiting = this.#waiting
     this.#waiting = []
     for (const wake of waiting) wake()
