@@ -137,7 +137,7 @@ describe('lines about progress', () => {
     await test.engine.close()
   })
 
-  it('are not asked for where a budget leaves no room, and that ends nothing', async () => {
+  it('are asked for within a budget, too, and leave the turns their part of it', async () => {
     const test = engineOf(undefined, { limits: { tokens: 1_000_000 }, maxTokens: 2_000 })
     const run = test.engine.run('go')
     await rest()
@@ -156,7 +156,7 @@ describe('lines about progress', () => {
     await first.clock.advance(30_000)
     await rest()
     await first.engine.close()
-    const second = engineOf(undefined, { storage: first.storage, idsFrom: 500 })
+    const second = engineOf(undefined, { storage: first.storage.crash(), idsFrom: 500 })
     const run = await second.engine.resume(SESSION)
     await rest()
     expect(childOf(second)?.summary).toBe('xyzzy the tests\\u001b[2J')
@@ -208,7 +208,8 @@ describe('a request for a line that hangs', () => {
     await test.engine.kill(child.agentId)
     await rest()
     expect(asked().map(({ aborted }) => aborted)).toEqual([true])
-    expect(test.engine.agents.find(({ agentId }) => agentId === child.agentId)?.status).toBe('killed')
+    const ended = test.facts.find(({ event }) => event.type === 'agent.ended')?.event
+    expect(ended).toMatchObject({ status: 'killed' })
     await test.clock.advance(60_000)
     await rest()
     expect(asked()).toHaveLength(1)
