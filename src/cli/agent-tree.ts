@@ -135,6 +135,11 @@ export function createAgentTree(cwd: string): AgentTree {
       case 'compaction.failed':
         for (const usage of Object.values(event.modelUsage ?? {})) node.tokens += tokensOf(usage)
         return undefined
+      case 'progress.summarised':
+        for (const usage of Object.values(event.modelUsage)) node.tokens += tokensOf(usage)
+        if (event.text === '') return undefined
+        node.lastActivity = event.text
+        return event.text
       case 'budget.warned':
         return `nearly spent: ${describeBudget(event)}`
       case 'budget.refused':

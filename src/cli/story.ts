@@ -95,6 +95,8 @@ function tell(event: AgentEvent, at: number, agent: Agent, cwd: string): Told[] 
       return line(`✖ no request: ${describeBudget(event)}`, 'bad')
     case 'budget.warned':
       return line(`! nearly spent: ${describeBudget(event)}`, 'quiet')
+    case 'progress.summarised':
+      return event.text === '' ? [] : line(`· is at: ${excerpt(event.text)}`, 'quiet')
     case 'model.changed':
       return line(`! ${event.to} answers in place of ${event.from}: ${event.why.message}`, 'bad')
     case 'context.exceeded':

@@ -259,6 +259,12 @@ export function createStreamJson(options: StreamJsonOptions): StreamJson {
             ...(event.toolUseResult !== undefined && { tool_use_result: event.toolUseResult }),
           },
         ]
+      case 'progress.summarised':
+        if (speaker.task === undefined || event.text === '') return []
+        return task('task_progress', {
+          description: event.text,
+          usage: usageSoFar(at - speaker.runStartedAt),
+        })
       case 'agent.ended':
         if (speaker.task === undefined) ownUsage = event.totalUsage
         return task('task_notification', {

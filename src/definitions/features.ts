@@ -12,6 +12,8 @@ export interface Features {
   readonly forceBackground: boolean
   /** A foreground agent that takes long is moved to the background. */
   readonly autoBackground: boolean
+  /** What agents that were started are at is said in a line of their own models, every `limits.progressSummaryMs`. */
+  readonly progressSummaries: boolean
   /** `isolation: "worktree"`. */
   readonly worktree: boolean
   /** `isolation: "remote"`: the host has a runner for it. */
@@ -71,6 +73,7 @@ export const FEATURES: Readonly<Record<FeatureName, FeatureFacts>> = {
   background: off('CLAUDE_CODE_DISABLE_BACKGROUND_TASKS', true),
   forceBackground: on('TROUPE_FORCE_BACKGROUND', true),
   autoBackground: on('CLAUDE_AUTO_BACKGROUND_TASKS', true),
+  progressSummaries: on('TROUPE_PROGRESS_SUMMARIES', true),
   worktree: off('TROUPE_DISABLE_WORKTREES', true),
   remote: on('TROUPE_REMOTE_AGENTS', false),
   fork: on('TROUPE_FORK', true),
@@ -93,6 +96,7 @@ export const DEFAULT_FEATURES: Features = {
   background: holds('background'),
   forceBackground: holds('forceBackground'),
   autoBackground: holds('autoBackground'),
+  progressSummaries: holds('progressSummaries'),
   worktree: holds('worktree'),
   remote: holds('remote'),
   fork: holds('fork'),

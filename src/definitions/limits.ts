@@ -18,6 +18,8 @@ export interface Limits {
   readonly reportNudges: number
   /** Milliseconds after which a foreground agent is moved to the background, with `features.autoBackground`. */
   readonly autoBackgroundMs: number
+  /** Milliseconds between two lines about what an agent is at, with `features.progressSummaries`. */
+  readonly progressSummaryMs: number
   /** Bytes of the output file of an agent in the background. */
   readonly outputFileBytes: number
   /** Milliseconds for which an agent that has ended is still shown, from the moment at which its end was told. */
@@ -49,6 +51,7 @@ export const DEFAULT_LIMITS: Limits = {
   toolResultChars: 50_000,
   reportNudges: 1,
   autoBackgroundMs: 120_000,
+  progressSummaryMs: 30_000,
   outputFileBytes: 5 * 1024 * 1024,
   taskRetentionMs: 5 * 60_000,
   messages: 100,

@@ -53,6 +53,7 @@ import { Mailbox } from './mailbox.ts'
 import { modeOf } from './mode.ts'
 import { Occasion } from './occasion.ts'
 import { writeProgress } from './outputs.ts'
+import { ProgressSummaries } from './progress-summaries.ts'
 import type { ReadAgent } from './read-agent.ts'
 import { resultOf } from './read-agent.ts'
 import { REVIEW } from './review/classify.ts'
@@ -102,6 +103,8 @@ export class Agent implements MailboxOwner {
   readonly requests: AgentRequests
   /** Of its running time; undefined where that is not limited. */
   readonly deadline: Deadline | undefined
+  /** Lines about what it is at; undefined for the root, and where nobody wants them. */
+  readonly summaries: ProgressSummaries | undefined
   readonly phase$ = new BehaviorSubject<Phase | 'idle'>('idle')
 
   /** Rendered by the `prepare` effect, or read back at a resume. */
@@ -152,6 +155,8 @@ export class Agent implements MailboxOwner {
     this.equipment = new AgentEquipment(core, this)
     this.requests = new AgentRequests(this)
     this.deadline = core.limits.runningMs === undefined ? undefined : new Deadline(core, this)
+    this.summaries =
+      parent !== undefined && core.features.progressSummaries ? new ProgressSummaries(core, this) : undefined
     this.#log = new LogWriting(core, {
       sessionId: session.id,
       agentId: id,
@@ -479,6 +484,7 @@ export class Agent implements MailboxOwner {
     this.#gone ??= { kind: 'closed', reason }
     this.#core.keepAlive.release(this)
     this.deadline?.end()
+    this.summaries?.end()
     this.#actor?.stop()
     this.#nextEnd.fails(reason)
     await this.scope.settled()
@@ -578,7 +584,7 @@ export class Agent implements MailboxOwner {
     // Now that its digest has what it cost, and before the next one begins.
     if (ENDS_OF_REQUESTS.has(event.type)) this.session.budget.release(this.id)
     if (event.type === 'review.ended' || event.type === 'agent.ended') {
-      this.session.budget.reviewed(this, this.runNumber, this.modelUsage)
+      this.session.budget.keepAgain({ agentId: this.id, run: this.runNumber }, this.modelUsage)
       this.session.budget.release(this.id, REVIEW)
     }
     if (event.type !== 'agent.spawned' && !isBetweenRuns(this.#actor?.snapshot, event))
@@ -600,6 +606,7 @@ export class Agent implements MailboxOwner {
     } else if (type === 'agent.ended') this.deadline?.end()
     // What the lists said is gone from the conversation.
     else if (type === 'conversation.compacted') this.toldLists.clear()
+    if (this.#actor !== undefined && !isBeforeSettling(this.#actor.snapshot)) this.summaries?.end()
     // A request that was given up holds nothing any more.
     const phase = this.phase$.value
     if (this.session.budget.holds(this.id) && phase !== 'requesting' && phase !== 'compacting')
@@ -648,6 +655,7 @@ export class Agent implements MailboxOwner {
     this.#core.keepAlive.release(this)
     this.#mailbox.close()
     this.deadline?.end()
+    this.summaries?.end()
     this.session.budget.release(this.id)
     this.session.budget.release(this.id, REVIEW)
     this.#actor?.stop()

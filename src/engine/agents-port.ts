@@ -179,6 +179,7 @@ export function statusOf(agent: Agent): TaskStatus {
     toolUses: context?.toolUses ?? 0,
     tokens: agent.digest.task.tokenCount,
     lastActivities: agent.digest.task.activities,
+    ...(agent.digest.task.summary !== undefined && { summary: agent.digest.task.summary }),
     pendingMessages: agent.digest.mail.length,
     ...(worktree !== undefined && { worktreePath: worktree.path }),
     ...(worktree?.branch !== undefined && { worktreeBranch: worktree.branch }),

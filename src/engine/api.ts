@@ -306,6 +306,8 @@ export interface AgentView {
   readonly tokenCount: number
   /** What it did last, in words, oldest first; five at most. */
   readonly recentActivities: readonly string[]
+  /** What it is at, in one line of its own model, with `features.progressSummaries`; at most 200 characters. */
+  readonly summary: string | undefined
   /** Messages of others that it has not read. */
   readonly pendingMessages: number
   /** Where its progress and report are written for others; undefined while somebody waits for it. */

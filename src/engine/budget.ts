@@ -47,6 +47,7 @@ interface UntoldEnd {
 export class SessionBudget {
   readonly #core: EngineCore
   readonly #agents: () => readonly Agent[]
+  /** By the agent's id, and by what a request beside its turns is about. */
   readonly #reserved = new Map<string, Reservation>()
   readonly #untold = new Map<string, UntoldEnd>()
   readonly #unpriced = new Set<string>()
@@ -68,8 +69,8 @@ export class SessionBudget {
 
   /**
    * Lets a request begin, or says why it may not. Waits while only requests in flight stand in its way; rejects with the
-   * signal's reason then. Asked for an agent with limits only. `about`: what is judged, when it is the classifier that
-   * is to be asked.
+   * signal's reason then. Asked for an agent with limits only. `about`: what a request beside the agent's turns is
+   * for, which is held for itself.
    */
   async admit(
     agent: Agent,
@@ -134,12 +135,6 @@ export class SessionBudget {
   keepAgain(key: RunKey, modelUsage: ModelUsage): void {
     const kept = this.#untold.get(runName(key))
     if (kept !== undefined) this.#untold.set(runName(key), { ...kept, modelUsage })
-  }
-
-  /** Its review was made behind its end: what it cost is more now, unless it was told already. */
-  reviewed(agent: Agent, run: number, modelUsage: ModelUsage): void {
-    const name = runName({ agentId: agent.id, run })
-    if (this.#untold.has(name)) this.#untold.set(name, { agent, modelUsage })
   }
 
   /** Now it has. */

@@ -478,6 +478,7 @@ const ENDS_OF_REQUESTS: ReadonlySet<string> = new Set([
   'call.classified',
   'conversation.compacted',
   'compaction.failed',
+  'progress.summarised',
 ])
 
 /** What is told once before a task, and stays in the conversation over a compaction. */

@@ -44,6 +44,8 @@ export const TaskValue = z.strictObject({
   /** Of all replies. */
   outputTokens: Count,
   activities: z.array(z.string()),
+  /** What it was at when its model was last asked. */
+  summary: z.string().optional(),
   /** Of each agent whose end this one was told: the last run, and how. */
   told: z.array(z.strictObject({ key: RunKey, how: Telling })),
 })
@@ -57,6 +59,7 @@ export class TaskLedger {
   #inputTokens = 0
   #outputTokens = 0
   #activities: readonly string[] = []
+  #summary: string | undefined
   readonly #told = new Map<AgentId, { readonly key: RunKey; readonly how: Telling }>()
 
   /** The ledger that {@link value} was taken of. */
@@ -69,6 +72,7 @@ export class TaskLedger {
     ledger.#inputTokens = value.inputTokens
     ledger.#outputTokens = value.outputTokens
     ledger.#activities = value.activities
+    ledger.#summary = value.summary
     for (const told of value.told) ledger.#told.set(told.key.agentId, told)
     return ledger
   }
@@ -85,6 +89,7 @@ export class TaskLedger {
         this.#inputTokens = 0
         this.#outputTokens = 0
         this.#activities = []
+        this.#summary = undefined
         for (const key of event.tells ?? []) this.#tell(key, 'notified')
         break
       case 'run.suspended':
@@ -92,6 +97,9 @@ export class TaskLedger {
         break
       case 'reply.received':
         this.#pushReply(event)
+        break
+      case 'progress.summarised':
+        if (event.text !== '') this.#summary = event.text
         break
       case 'message.added':
         for (const key of event.tells ?? []) this.#tell(key, 'notified')
@@ -152,6 +160,11 @@ export class TaskLedger {
     return this.#activities
   }
 
+  /** What it is at, in a line of its model; undefined when that was not asked. */
+  get summary(): string | undefined {
+    return this.#summary
+  }
+
   /** How this agent was told of the end of a run; undefined when it was not. */
   howTold({ agentId, run }: RunKey): Telling | undefined {
     const told = this.#told.get(agentId)
@@ -168,6 +181,7 @@ export class TaskLedger {
       inputTokens: this.#inputTokens,
       outputTokens: this.#outputTokens,
       activities: [...this.#activities],
+      ...(this.#summary !== undefined && { summary: this.#summary }),
       told: [...this.#told.values()],
     }
   }

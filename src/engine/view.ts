@@ -32,6 +32,7 @@ export function viewOf(agent: Agent): AgentView {
     why: task.why,
     tokenCount: task.tokenCount,
     recentActivities: task.activities,
+    summary: task.summary,
     pendingMessages: agent.digest.mail.length,
     outputFile: agent.parent === undefined ? undefined : agent.outputFile,
     ...tellingOf(howTold(agent)),

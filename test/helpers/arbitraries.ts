@@ -482,6 +482,13 @@ const drafts: { readonly [T in EventDraft['type']]: fc.Arbitrary<Draft<T>> } = {
     'budget.warned',
     fc.record({ limit: anyBudget, of: anyAmount, used: anyAmount, owner: optional(anyAgentId) }).map(present),
   ),
+  'progress.summarised': withType(
+    'progress.summarised',
+    fc.record({
+      text: fc.stringMatching(/^[a-z ]{0,40}$/),
+      modelUsage: fc.dictionary(anyName, anyUsage, { maxKeys: 2 }),
+    }),
+  ),
   'name.registered': withType(
     'name.registered',
     fc.record({ name: fc.stringMatching(/^[a-z]{1,8}$/), agentId: anyAgentId }),

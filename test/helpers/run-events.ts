@@ -160,6 +160,12 @@ export const budgetWarned = (): RunEventOf<'budget.warned'> => ({
   used: 0.8,
 })
 
+export const progressSummarised = (): RunEventOf<'progress.summarised'> => ({
+  type: 'progress.summarised',
+  text: 'reading the tests',
+  modelUsage: { m: { input_tokens: 10, output_tokens: 2 } },
+})
+
 export const nameRegistered = (): RunEventOf<'name.registered'> => ({
   type: 'name.registered',
   name: 'finder',

@@ -124,6 +124,7 @@ const QUIET: ReadonlySet<RunEvent['type']> = new Set([
   'worktree.removed',
   'worktree.left',
   'budget.warned',
+  'progress.summarised',
   'name.registered',
   'hook.started',
   'hook.process_started',

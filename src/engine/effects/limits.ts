@@ -9,11 +9,17 @@ import { usedMs } from '../deadline.ts'
 
 /**
  * Whether an agent may make its next request, and with how many tokens for the reply. Waits while requests of others
- * may turn out to leave room for it; rejects with the signal's reason then.
+ * may turn out to leave room for it; rejects with the signal's reason then. `beside`: for a short request beside its
+ * turns, which holds its part of the budget under a name of its own.
  */
-export async function admitRequest(core: EngineCore, agent: Agent, signal: AbortSignal): Promise<Admitted> {
+export async function admitRequest(
+  core: EngineCore,
+  agent: Agent,
+  signal: AbortSignal,
+  beside?: { readonly about: string; readonly maxTokens: number },
+): Promise<Admitted> {
   const { budget } = agent.session
-  const { maxTokens } = core
+  const maxTokens = beside?.maxTokens ?? core.maxTokens
   if (agent.isOutOfTime) return { kind: 'refused', event: refusedForTime(core, agent) }
   if (!budget.limits(agent)) return { kind: 'granted', maxTokens }
   const { model } = agent
@@ -21,7 +27,7 @@ export async function admitRequest(core: EngineCore, agent: Agent, signal: Abort
   const leastTokens = typeof agent.birth.plan.effort?.value === 'number' ? maxTokens : LEAST_REPLY_TOKENS
   const inputTokens = await agent.requests.inputTokens()
   const ask = { inputTokens, maxTokens, leastTokens, price: core.modelFacts(model) }
-  return budget.admit(agent, ask, model, signal)
+  return budget.admit(agent, ask, model, signal, beside?.about)
 }
 
 /** The request is not made, or given up, because the running time is used up. */

@@ -32,20 +32,18 @@ export function requestModel(core: EngineCore): Effect<EffectInput> {
     const admission = await admitRequest(core, agent, signal)
     if (admission.kind === 'refused') return [admission.event]
     signal.throwIfAborted()
+    const request = modelRequest(agent, messages, {
+      maxTokens: admission.maxTokens,
+      source: agent.requestSource,
+    })
+    agent.summaries?.note(request)
     const startedAt = core.clock.now()
     const haste = inTime(agent, signal)
     try {
-      const collected = await collect(
-        core.model.stream(
-          modelRequest(agent, messages, { maxTokens: admission.maxTokens, source: agent.requestSource }),
-          haste.signal,
-        ),
-        haste.signal,
-        (delta) => {
-          haste.note(delta)
-          agent.delta(delta)
-        },
-      )
+      const collected = await collect(core.model.stream(request, haste.signal), haste.signal, (delta) => {
+        haste.note(delta)
+        agent.delta(delta)
+      })
       const { requestId } = collected
       const reply = checkedReply(collected.reply)
       agent.addApiTime(core.clock.now() - startedAt)

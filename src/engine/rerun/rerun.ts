@@ -92,7 +92,7 @@ export async function rerun(storage: Storage, rootLog: string, options: RerunOpt
     // Sessions that do not speak of nudges had none.
     limits: { reportNudges: 0, ...(isLimits(session?.['limits']) && session['limits']) },
     // Its requests are compared with those of a conversation that nobody has summed up.
-    features: { autoCompact: false },
+    features: { autoCompact: false, progressSummaries: false },
     home: HOME,
     storage: readThrough(memory, storage, player.reading),
     retries: { maxRetries: 0 },

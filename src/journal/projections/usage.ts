@@ -42,6 +42,7 @@ export function requestUsageOf(event: AgentEvent): ModelUsage {
       return event.usage === undefined ? {} : { [event.model ?? 'unknown']: event.usage }
     case 'conversation.compacted':
     case 'compaction.failed':
+    case 'progress.summarised':
       return event.modelUsage ?? {}
     default:
       return {}

@@ -80,6 +80,7 @@ export const ACCEPTED: Readonly<Record<RunEventType, readonly Phase[]>> = {
   'servers.requested': LIVE,
   'server.started': LIVE,
   'budget.warned': LIVE,
+  'progress.summarised': LIVE,
   'name.registered': LIVE,
   'time.expired': LIVE,
   'hook.started': LIVE,

@@ -168,7 +168,9 @@ const parts = setup({
     }),
     stopCallEffect: stopChild(({ event }) => (event.type === 'call.ended' ? callActorId(event.callId) : '')),
     rememberSideUsage: assign(({ context, event }) =>
-      event.type === 'conversation.compacted' || event.type === 'compaction.failed'
+      event.type === 'conversation.compacted' ||
+      event.type === 'compaction.failed' ||
+      event.type === 'progress.summarised'
         ? afterSideRequests(context, event.modelUsage)
         : {},
     ),

@@ -88,6 +88,7 @@ export const agentMachine = agentParts.createMachine({
     'permission.granted': {},
     'mode.changed': {},
     'budget.warned': {},
+    'progress.summarised': { actions: 'rememberSideUsage' },
     'name.registered': {},
     'time.expired': { actions: 'rememberTimeIsUp' },
     'servers.requested': {},

@@ -18,6 +18,8 @@ export interface TaskStatus {
   readonly tokens: number
   /** What it did last, oldest first. */
   readonly lastActivities: readonly string[]
+  /** What it is at, in a line of its model. */
+  readonly summary?: string
   /** Messages that wait for it. */
   readonly pendingMessages: number
   /** The folder of its own that it works in, or that was kept at its end. */

@@ -6,6 +6,8 @@ import type { TaskAnswer, TaskStatus } from './agents-port.ts'
 
 const MAX_DESCRIPTION = 120
 const MAX_ACTIVITY = 80
+/** Of what an agent says it is at. */
+const MAX_SUMMARY = 200
 
 /** An agent's own words in a line of ours: a line of theirs must not look like another agent. */
 const inOneLine = (text: string, max: number): string => onOneLine(inert(text.slice(0, max)))
@@ -35,7 +37,11 @@ export function taskText(task: TaskStatus): string {
           `worktree: ${task.worktreePath}${task.worktreeBranch === undefined ? '' : ` (branch ${task.worktreeBranch})`}`,
         ]),
     ...(task.pendingMessages > 0 ? [`messages that wait for it: ${task.pendingMessages}`] : []),
-    ...task.lastActivities.map((activity) => `- ${inOneLine(activity, MAX_ACTIVITY)}`),
+    // In less than 1 KB with all the rest.
+    ...(task.summary === undefined ? [] : [`it says: ${inOneLine(task.summary, MAX_SUMMARY)}`]),
+    ...task.lastActivities
+      .slice(task.summary === undefined ? 0 : -3)
+      .map((activity) => `- ${inOneLine(activity, MAX_ACTIVITY)}`),
   ].join('\n')
 }
 

@@ -1,7 +1,7 @@
 /** A request to a model: what it comes to, and what may keep it from being made. */
 import * as z from 'zod'
 import { AgentId, CallId } from '../../ids.ts'
-import { Reply } from '../messages.ts'
+import { Reply, Usage } from '../messages.ts'
 import { Fault } from './values.ts'
 
 /** One tool call that a reply asks for. */
@@ -58,6 +58,15 @@ export const BudgetRefused = z.looseObject({
 
 /** A budget is nearly used up. Once in a run. */
 export const BudgetWarned = z.looseObject({ type: z.literal('budget.warned'), ...BudgetNote })
+
+/** What the agent is at, in one line of its model, asked for beside its turns. No part of its conversation. */
+export const ProgressSummarised = z.looseObject({
+  type: z.literal('progress.summarised'),
+  /** On one line; empty when the model wrote nothing. */
+  text: z.string().max(200),
+  /** What it cost, by model. */
+  modelUsage: z.record(z.string(), Usage),
+})
 
 /** The running time is used up. The run ends at the next point at which nothing is cut off. */
 export const TimeExpired = z.looseObject({
