@@ -44,7 +44,7 @@ import { Deadline } from './deadline.ts'
 import { EffectScope } from './effect-scope.ts'
 import { Suspended } from './effects/suspended.ts'
 import { EngineError, JournalError, messageOf, toFault } from './errors.ts'
-import { inheritedConversation } from './inherit.ts'
+import { beginningOf } from './inherit.ts'
 import { LazyConversation } from './lazy-conversation.ts'
 import { LogDigest } from './log-digest.ts'
 import { LogWriting } from './log-writing.ts'
@@ -499,7 +499,7 @@ export class Agent implements MailboxOwner {
     const { parent } = this
     const inherits = this.#birth?.inherits
     if (inherits !== undefined && parent !== undefined)
-      return own.onto(async () => inheritedConversation(await parent.loadConversation(), inherits))
+      return own.onto(async () => beginningOf(await parent.loadConversation(), inherits))
     return base === undefined ? own : own.after(() => sharedConversation(this.#core, base, this.logPath))
   }
 

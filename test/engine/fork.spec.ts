@@ -5,6 +5,7 @@ import { BUILT_IN_DEFINITIONS } from '../../src/definitions/built-in/index.ts'
 import type { ModelRequest } from '../../src/effects/model/model.ts'
 import type { ScriptedReply } from '../../src/effects/model/scripted-reply.ts'
 import { callMany, say } from '../../src/effects/model/scripted-reply.ts'
+import { createMemoryStorage } from '../../src/journal/memory-storage.ts'
 import type { AgentEventOf } from '../../src/machines/agent/events.ts'
 import { settle, testEngine } from '../helpers/engine.ts'
 import { turnOf } from '../helpers/scripts.ts'
@@ -43,6 +44,51 @@ describe('a fork', () => {
       expect(request.model).toBe(parent?.model)
       expect(JSON.stringify(request.messages.slice(0, 1))).toBe(JSON.stringify(parent?.messages))
     }
+    await test.engine.close()
+  })
+
+  it('can be branched: the branch begins with what the fork knew, to the byte', async () => {
+    const requests: ModelRequest[] = []
+    const test = testEngine(forking(requests), FORKING)
+    await test.engine.run('the secret word is plum', { sessionId: SESSION }).result
+    const log = [...test.storage.files.keys()].find((path) => path.includes('/agent-')) ?? ''
+    const ofFork = requests.filter(isFork)
+    const before = requests.length
+    const branch = test.engine.branch(log, { prompt: 'and what else?' })
+    expect((await branch.result).status).toBe('completed')
+    const [asked] = requests.slice(before)
+    const prefixes = ofFork.map(({ messages }) => JSON.stringify(messages).slice(0, -1))
+    const conversation = JSON.stringify(asked?.messages)
+    expect(prefixes.filter((prefix) => conversation.startsWith(prefix))).toHaveLength(1)
+    expect(conversation).toContain('the secret word is plum')
+    expect(conversation).toContain('Scope: done')
+    await test.engine.close()
+  })
+
+  it('of a session whose parent log has lost the reply cannot be branched, and that is said', async () => {
+    const requests: ModelRequest[] = []
+    const test = testEngine(forking(requests), FORKING)
+    await test.engine.run('the secret word is plum', { sessionId: SESSION }).result
+    const paths = [...test.storage.files.keys()].filter((path) => path.endsWith('.jsonl'))
+    const log = paths.find((path) => path.includes('/agent-')) ?? ''
+    const rootLog = paths.find((path) => !path.includes('/agent-')) ?? ''
+    const lines = Buffer.from(test.storage.bytes(rootLog)).toString('utf8').split('\n')
+    const short = lines
+      .slice(
+        0,
+        lines.findIndex((line) => line.includes('"assistant"')),
+      )
+      .join('\n')
+    const files = new Map(paths.map((path) => [path, test.storage.bytes(path)] as const))
+    files.set(rootLog, Buffer.from(`${short}\n`))
+    const other = testEngine(forking(requests), {
+      ...FORKING,
+      storage: createMemoryStorage({ files }),
+      idsFrom: 900,
+    })
+    const branch = other.engine.branch(log, { prompt: 'and what else?' })
+    await expect(branch.result).rejects.toMatchObject({ code: 'changed-base' })
+    await other.engine.close()
     await test.engine.close()
   })
 

@@ -7,7 +7,7 @@
  */
 import { createHash } from 'node:crypto'
 import { dirname, join } from 'node:path'
-import type { Base, Recorded } from '../../machines/agent/events.ts'
+import type { AgentEventOf, Base, Recorded } from '../../machines/agent/events.ts'
 import type { AgentState } from '../../machines/agent/fold.ts'
 import { foldAgent, UNBORN } from '../../machines/agent/fold.ts'
 import type { BlobHash } from '../../machines/ids.ts'
@@ -15,6 +15,7 @@ import type { EventEntry } from '../log-entry.ts'
 import { lastLineOf } from '../log-entry.ts'
 import type { Conversation } from '../projections/conversation.ts'
 import { createConversation } from '../projections/conversation.ts'
+import { inheritedConversation } from '../projections/inherited.ts'
 import { readEntries } from '../read-entries.ts'
 import type { Storage } from '../storage.ts'
 import { StorageError } from '../storage.ts'
@@ -129,7 +130,9 @@ async function share(
     )
   }
   const below = birth.base === undefined ? undefined : await load(storage, birth.base, path, [...above, path])
-  const conversation = below?.conversation.fork(below.conversation.length) ?? createConversation()
+  const conversation =
+    below?.conversation.fork(below.conversation.length) ??
+    (await beginningOf(storage, path, birth, [...above, path]))
   const events = entries.map(({ recorded }) => recorded)
   for (const recorded of events) conversation.push(recorded)
   const line = last.source
@@ -144,6 +147,27 @@ async function share(
     hash: await hashOf(storage, path, last),
   }
   return { base, state, events, conversation, below }
+}
+
+/** What a child has of its parent's conversation, from the parent's log in the same session; empty for all others. */
+async function beginningOf(
+  storage: Storage,
+  path: string,
+  { inherits, parent }: AgentEventOf<'agent.spawned'>,
+  above: readonly string[],
+): Promise<Conversation> {
+  if (inherits === undefined || parent === undefined) return createConversation()
+  const beside = join(dirname(path), `agent-${parent.agentId}.jsonl`)
+  // Only the root's log stands outside of the folder of the others.
+  const parentPath = (await storage.exists(beside)) ? beside : `${dirname(dirname(path))}.jsonl`
+  const { conversation } = await share(storage, parentPath, undefined, undefined, above)
+  const beginning = inheritedConversation(conversation, inherits)
+  if (beginning !== undefined) return beginning
+  throw new BaseError(
+    'changed-base',
+    parentPath,
+    `${path} goes on from position ${inherits.seq} of ${parentPath}, and there is no reply; restore it from a backup`,
+  )
 }
 
 async function readUpTo(
