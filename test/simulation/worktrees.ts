@@ -109,8 +109,14 @@ export function createSimulatedWorktrees(world: World, bodies: () => readonly Bo
     },
     inspect: () => Promise.reject(new Error('nobody inspects a simulated worktree')),
     decide: async (plan): Promise<WorktreeDecision> => {
-      await command(life, `look at ${plan.name}`)
       const tree = treeAt(plan.path)
+      try {
+        await command(life, `look at ${plan.name}`)
+      } catch (error) {
+        // What is half removed and cannot be looked at stays so, until a sweep comes.
+        if (tree?.state === 'begun') tree.hasRefusedRemoval = true
+        throw error
+      }
       if (tree === undefined) return { kind: 'remove', reasons: ['its folder is gone'] }
       return hasChanges(tree)
         ? { kind: 'keep', reasons: ['uncommitted changes'] }

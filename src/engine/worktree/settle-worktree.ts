@@ -4,7 +4,9 @@
  *   S1  Decided, in the log, then removed: an interruption anywhere is completed by the resume, or by a sweep.
  *   S2  An abort does not interrupt it: half a removal helps nobody.
  *   S3  Whatever goes wrong, the tree stays and the run ends all the same.
- *   S4  A tree that was asked for and never handed out goes without a look: nobody has worked in it.
+ *   S4  A removal that was interrupted is looked at again, as somebody may have worked there since. One that cannot be
+ *       looked at then is a removal that has failed, not a tree that is kept: a sweep takes it up.
+ *   S5  A tree that was asked for and never handed out goes without a look: nobody has worked in it.
  */
 import type { WorktreeDecision } from '../../definitions/worktrees/decide.ts'
 import { isInside } from '../../effects/tools/confinement.ts'
@@ -41,11 +43,24 @@ async function settle(
   const plan = planOf(agent.id, own)
   const kept = { worktreePath: path, ...(plan !== undefined && { worktreeBranch: plan.branch }) }
   if (own.decided?.fate === 'kept') return kept
+  const notRemoved = (error: unknown): Pick<Ended, 'worktreePath' | 'worktreeBranch'> => {
+    core.diagnose('worktree-not-removed', `The worktree ${path} of agent ${agent.id}: ${messageOf(error)}`)
+    return isThere(path) ? kept : {}
+  }
   const decision = isStillUsed(core, agent, path)
     ? IN_USE
     : plan === undefined
       ? await decideByHook(core, agent, path)
       : await decideByGit(core, plan)
+  if (decision.kind === 'unknown') {
+    if (own.decided?.fate === 'removed') return notRemoved(decision.error)
+    await take(agent, {
+      type: 'worktree.decided',
+      fate: 'kept',
+      reasons: [`it could not be looked at: ${messageOf(decision.error)}`],
+    })
+    return kept
+  }
   await take(agent, {
     type: 'worktree.decided',
     fate: decision.kind === 'keep' ? 'kept' : 'removed',
@@ -56,8 +71,7 @@ async function settle(
     try {
       await (await core.worktrees()).remove(plan)
     } catch (error) {
-      core.diagnose('worktree-not-removed', `The worktree ${path} of agent ${agent.id}: ${messageOf(error)}`)
-      return isThere(path) ? kept : {}
+      return notRemoved(error)
     }
   }
   await take(agent, { type: 'worktree.removed' })
@@ -92,11 +106,11 @@ async function abandon(core: EngineCore, agent: Agent): Promise<void> {
 async function decideByGit(
   core: EngineCore,
   plan: NonNullable<ReturnType<typeof planOf>>,
-): Promise<WorktreeDecision> {
+): Promise<WorktreeDecision | { readonly kind: 'unknown'; readonly error: unknown }> {
   try {
     return await (await core.worktrees()).decide(plan)
   } catch (error) {
-    return { kind: 'keep', reasons: [`it could not be looked at: ${messageOf(error)}`] }
+    return { kind: 'unknown', error }
   }
 }
 
