@@ -80,8 +80,14 @@ export async function permissionFor(
 
 /** The narrowest mode of an agent and of everybody above it, as it is at this moment. */
 export function modeInForce(core: EngineCore, agent: Agent): PermissionMode {
-  const { mode, ceilings } = policyOf(core, agent)
-  return ceilings.reduce((narrowest, { mode }) => (isNarrower(mode, narrowest) ? mode : narrowest), mode)
+  // Read from modes alone: rules and tools, which cost more to put together, have no say in it.
+  let narrowest = isStranger(agent) ? STRANGER.mode : agent.mode
+  const narrow = (mode: PermissionMode): void => {
+    if (isNarrower(mode, narrowest)) narrowest = mode
+  }
+  for (let above = agent.parent; above !== undefined; above = above.parent) narrow(above.mode)
+  narrow(modeOfSession(core, agent))
+  return narrowest
 }
 
 /** Where the path of a call that a person has changed leads. */

@@ -91,7 +91,7 @@ function multiplies(run: RunSnapshot, event: RunEvent): boolean {
         context.isInBackground ||
         isOutOfTime ||
         mail.length > 0 ||
-        calls.length > 1 ||
+        calls.length > 2 ||
         (owed.length > 0 && phaseOf(run) !== 'waiting') ||
         maxTurns !== undefined ||
         hasReportSchema

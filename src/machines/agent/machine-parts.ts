@@ -60,6 +60,8 @@ const parts = setup({
       (context.corrections > 0 && afterReply(context, reply(event)).report === undefined),
     // A run that failed, was killed or reached a limit has come to its end, whatever hooks want.
     mayGoOn: ({ context }) => context.outcome !== undefined && hasChoice(context.outcome),
+    mayGoOnInBackground: ({ context }) =>
+      context.isInBackground && context.outcome !== undefined && hasChoice(context.outcome),
     mayReview: ({ context }) => mayBeReviewed(context),
     isUnderReview: ({ context }) => context.review === 'asked',
     hasSkippedReview: ({ context }) => context.review === 'skipped',
@@ -69,17 +71,20 @@ const parts = setup({
     isInBackground: ({ context }) => context.isInBackground,
     isTooLong: ({ event }) => event.type === 'request.failed' && event.fault.code === 'context-exceeded',
     isOutOfTime: ({ context }) => context.isOutOfTime,
-    // Calls that run are not cut off, others are not begun.
-    isOutOfTimeAtRest: ({ context }) =>
-      context.isOutOfTime && context.calls.every((call) => call.phase === 'waiting'),
     asksForCallsTooLate: ({ context, event }) => context.isOutOfTime && reply(event).calls.length > 0,
     hasMail: ({ context }) => context.mail.length > 0,
     waitsForChildren: ({ context }) => context.owed.length > 0 && !context.leavesChildren,
     bringsNews: ({ event }) =>
       event.type === 'message.added' && (event.tells !== undefined || event.injects !== undefined),
-    allCallsHaveResults: ({ context }) => context.calls.length === 0,
     isOpenCall: ({ context, event }) =>
       'callId' in event && context.calls.some((call) => call.callId === event.callId),
+    isLastOpenCall: ({ context: { calls }, event }) =>
+      'callId' in event && calls.length === 1 && calls[0]?.callId === event.callId,
+    // Calls that run are not cut off, others are not begun.
+    isLastRunningCallOutOfTime: ({ context: { calls, isOutOfTime }, event }) =>
+      isOutOfTime &&
+      'callId' in event &&
+      calls.every((call) => (call.callId === event.callId) === (call.phase !== 'waiting')),
     // A call whose turn has not come has no effect yet; marked as started it would block the others for ever.
     isRequestedCall: ({ context, event }) =>
       'callId' in event &&

@@ -113,7 +113,16 @@ export const agentMachine = agentParts.createMachine({
         },
         preparing: {
           invoke: { id: 'prepare', src: 'prepare', input: ids },
-          on: { 'agent.prepared': { target: '#agent.running', actions: 'rememberPreparation' } },
+          on: {
+            'agent.prepared': [
+              {
+                guard: 'isInBackground',
+                target: ['#agent.running.turn', '#agent.running.placement.backgrounded'],
+                actions: 'rememberPreparation',
+              },
+              { target: '#agent.running', actions: 'rememberPreparation' },
+            ],
+          },
         },
       },
     },
@@ -248,19 +257,20 @@ export const agentMachine = agentParts.createMachine({
                 'question.asked': { guard: 'isRequestedCall' },
                 'question.answered': { guard: 'isRequestedCall' },
                 'process.started': { guard: 'isOpenCall' },
-                'call.ended': {
-                  guard: 'isOpenCall',
-                  actions: ['forgetCall', 'stopCallEffect', 'startCalls'],
-                },
+                'call.ended': [
+                  {
+                    guard: 'isLastOpenCall',
+                    target: 'deciding',
+                    actions: ['forgetCall', 'stopCallEffect'],
+                  },
+                  {
+                    guard: 'isLastRunningCallOutOfTime',
+                    target: '#agent.settling',
+                    actions: ['forgetCall', 'stopCallEffect', settleAs(OUT_OF_TIME)],
+                  },
+                  { guard: 'isOpenCall', actions: ['forgetCall', 'stopCallEffect', 'startCalls'] },
+                ],
               },
-              always: [
-                {
-                  guard: 'isOutOfTimeAtRest',
-                  target: '#agent.settling',
-                  actions: settleAs(OUT_OF_TIME),
-                },
-                { guard: 'allCallsHaveResults', target: 'deciding' },
-              ],
             },
             /**
              * The model has nothing to do before an agent of its in the background ends, or somebody speaks to it. The
@@ -286,12 +296,8 @@ export const agentMachine = agentParts.createMachine({
           },
         },
         placement: {
-          initial: 'placing',
+          initial: 'foreground',
           states: {
-            /** At its beginning, and again when it is sent back to work. */
-            placing: {
-              always: [{ guard: 'isInBackground', target: 'backgrounded' }, { target: 'foreground' }],
-            },
             foreground: {
               on: { 'agent.backgrounded': { target: 'backgrounded', actions: 'leaveForeground' } },
             },
@@ -331,7 +337,14 @@ export const agentMachine = agentParts.createMachine({
           invoke: { id: 'stopHooks', src: 'stopHooks', input: ids },
           on: {
             // Through the limits of a turn, as any other turn.
-            'stop.blocked': { guard: 'mayGoOn', target: '#agent.running.turn.deciding', actions: 'goOn' },
+            'stop.blocked': [
+              {
+                guard: 'mayGoOnInBackground',
+                target: ['#agent.running.turn.deciding', '#agent.running.placement.backgrounded'],
+                actions: 'goOn',
+              },
+              { guard: 'mayGoOn', target: '#agent.running.turn.deciding', actions: 'goOn' },
+            ],
             'review.requested': { guard: 'mayReview', target: 'reviewing', actions: 'beginReview' },
             // It cannot be killed any more, but it need not wait for them, nor for a review.
             'kill.requested': { target: 'draining', actions: 'skipReview' },
