@@ -237,7 +237,10 @@ async function loadChild(
   if (isBackground && session.agents.some((agent) => agent.id === id)) return []
   const path = session.paths.agentLog(id)
   // A crash between the parent's line and the child's file: the call spawns it when it runs again.
-  if (!(await core.storage.exists(path))) return []
+  if (!(await core.storage.exists(path))) {
+    if (fate === 'attached') session.expect(parent.agent, id)
+    return []
+  }
   let child: Awaited<ReturnType<typeof load>>
   try {
     child = await load(reading, id, path, parent.agent, fate, starters)

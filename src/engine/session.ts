@@ -76,6 +76,8 @@ export class Session {
   readonly #core: EngineCore
   readonly #lock: SessionLock
   readonly #live = new Map<AgentId, Agent>()
+  /** Children that logs name and that are not there yet, by whose call makes them. */
+  readonly #expected = new Map<AgentId, Agent>()
   readonly #turns = new Map<AgentId, Promise<void>>()
   readonly #pending = new Set<Promise<unknown>>()
   #root: Agent | undefined
@@ -279,7 +281,7 @@ export class Session {
       },
       policy: {
         limits,
-        live: this.#live.size,
+        live: this.#live.size + this.#stillExpected,
         spawns: this.#spawns,
         denyRules: rules.deny,
         resolveModelId,
@@ -294,9 +296,22 @@ export class Session {
     this.#spawns += children
   }
 
+  /**
+   * A child that its parent's log names and that is not there yet. It has its place, whatever its parent's other calls
+   * start before its own call makes it.
+   */
+  expect(parent: Agent, childId: AgentId): void {
+    this.#spawns += 1
+    this.#expected.set(childId, parent)
+  }
+
+  get #stillExpected(): number {
+    return [...this.#expected.values()].filter(({ isRunning }) => isRunning).length
+  }
+
   /** Takes a place for a child that is about to be spawned, so that limits count it. */
   reserve(parent: Agent, childId: AgentId): Agent {
-    this.#spawns += 1
+    if (!this.#expected.delete(childId)) this.#spawns += 1
     return this.adopt(new Agent(this.#core, this, childId, parent, this.paths.agentLog(childId)))
   }
 

@@ -77,6 +77,8 @@ export function createSimulatedWorktrees(world: World, bodies: () => readonly Bo
 
   const portFor = (life: Life): Worktrees => ({
     isRepository: () => true,
+    // Folders go first: of one that is half removed only the branch is left.
+    isThere: (path) => treeAt(path)?.state === 'there',
     plan: async ({ agentId, names, signal }) => {
       await command(life, `plan for ${agentId}`, signal)
       const name = names.find((each) => treeAt(`${FOLDER}/${each}`) === undefined) ?? 'none'

@@ -4,6 +4,7 @@ import { commonDirOf } from '../git-folder.ts'
 import { createWorktree, reopenWorktree } from './create.ts'
 import { diffWorktree, mergeWorktree } from './diff-merge.ts'
 import { type InspectOptions, inspectWorktree } from './inspect.ts'
+import { isThere } from './is-there.ts'
 import { planWorktree } from './plan.ts'
 import { openRecords, recordOf, type WorktreeRecord } from './records.ts'
 import { removeWorktree } from './remove.ts'
@@ -22,6 +23,7 @@ export function createGitWorktrees({ options = {}, owners }: WorktreeSurrounding
   }
   return {
     isRepository: (cwd) => commonDirOf(cwd) !== undefined,
+    isThere,
     plan: (request) => planWorktree(request, options, owners),
     create: (plan, use) => createWorktree({ plan, use, options, owners }),
     reopen: (plan, use) => reopenWorktree({ plan, use, options, owners }),

@@ -75,6 +75,8 @@ export interface Swept {
 export interface Worktrees {
   /** Whether the folder is in a git repository. Starts no process. */
   isRepository(cwd: string): boolean
+  /** Whether there is anything at the path of one. Starts no process. */
+  isThere(path: string): boolean
   /** Decides where one would be, and makes nothing (but, with the policy `snapshot`, a commit that nothing refers to). */
   plan(request: WorktreeRequest): Promise<WorktreePlan>
   /** Makes it, or takes it over when this very plan has been carried out before. */

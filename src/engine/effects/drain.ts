@@ -6,6 +6,7 @@ import type { AgentEventOf, RunKey } from '../../machines/agent/events.ts'
 import type { Agent } from '../agent.ts'
 import type { EngineCore } from '../core.ts'
 import type { Effect } from '../effect-logic.ts'
+import { CHILD_START } from '../hooks/start-hooks.ts'
 import { deliverLeftChild } from './delegate.ts'
 import { interruptedResult } from './results.ts'
 import { lastSteps } from './review.ts'
@@ -27,9 +28,16 @@ export function drain(core: EngineCore): Effect<EffectInput> {
     // Stop hooks look at each end once: who was killed while they did has seen them.
     const stop = stopMoment(agent)
     const wereAsked = agent.digest.hooks.has(`${stop.event} ${stop.which}`)
-    if (!wereAsked && core.hooks.has(agent, stop)) return [...unanswered, { type: 'run.drained' }]
+    if (!wereAsked && isAnnounced(core, agent) && core.hooks.has(agent, stop))
+      return [...unanswered, { type: 'run.drained' }]
     return [...unanswered, ...(await lastSteps(core, agent, context, Math.round(agent.elapsedMs)))]
   }
+}
+
+/** Whether there is a start that a stop can be the other half of: a crash may have come before its hooks, then a kill. */
+function isAnnounced(core: EngineCore, agent: Agent): boolean {
+  if (agent.parent === undefined) return true
+  return agent.digest.hooks.has(CHILD_START.event) || !core.hooks.has(agent, CHILD_START)
 }
 
 /**

@@ -4,7 +4,11 @@ import type { EventDraft, Fault } from '../../machines/agent/events.ts'
 import { contentText } from '../../machines/agent/messages.ts'
 import type { Agent } from '../agent.ts'
 import type { EngineCore } from '../core.ts'
+import type { HookMoment } from './engine-hooks.ts'
 import { hookMessages, reasonsOf } from './engine-hooks.ts'
+
+/** The moment at which a child starts. */
+export const CHILD_START: HookMoment<'SubagentStart'> = { event: 'SubagentStart', facts: {} }
 
 /** What the hooks add to a run that begins, or why it must not. */
 export type Beginning =
@@ -36,7 +40,7 @@ async function decisionsOf(
 ): Promise<readonly HookDecision[]> {
   const { hooks } = core
   if (agent.parent !== undefined) {
-    const decision = await hooks.decide(agent, { event: 'SubagentStart', facts: {} }, signal)
+    const decision = await hooks.decide(agent, CHILD_START, signal)
     return decision === undefined ? [] : [decision]
   }
   const { session } = agent

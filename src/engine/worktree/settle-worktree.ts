@@ -43,9 +43,9 @@ async function settle(
   const plan = planOf(agent.id, own)
   const kept = { worktreePath: path, ...(plan !== undefined && { worktreeBranch: plan.branch }) }
   if (own.decided?.fate === 'kept') return kept
-  const notRemoved = (error: unknown): Pick<Ended, 'worktreePath' | 'worktreeBranch'> => {
+  const notRemoved = async (error: unknown): Promise<Pick<Ended, 'worktreePath' | 'worktreeBranch'>> => {
     core.diagnose('worktree-not-removed', `The worktree ${path} of agent ${agent.id}: ${messageOf(error)}`)
-    return isThere(path) ? kept : {}
+    return (await core.worktrees()).isThere(path) ? kept : {}
   }
   const decision = isStillUsed(core, agent, path)
     ? IN_USE
