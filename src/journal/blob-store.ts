@@ -9,7 +9,7 @@ import { StorageError } from './storage.ts'
 
 export interface BlobStore {
   /**
-   * Stores a text and gives its name: SHA-256 of its UTF-8 bytes. Durable when this returns or resolves; storing the
+   * Stores a text and gives its name, from the SHA-256 of its UTF-8 bytes. Durable when this returns or resolves; storing the
    * same text again costs nothing. A lone surrogate has no UTF-8 form and comes back as U+FFFD.
    */
   put(text: string): MaybePromise<BlobHash>
@@ -30,7 +30,7 @@ export function createBlobStore(storage: Storage, paths: Pick<SessionPaths, 'blo
   const hashOf = (text: string): BlobHash => {
     const known = remembered.get(text)
     if (known !== undefined) return known
-    const hash = sha256(text)
+    const hash = nameOf(text)
     if (text.length <= MAX_REMEMBERED_LENGTH) {
       const oldest = remembered.keys().next()
       if (remembered.size >= REMEMBERED_TEXTS && oldest.done !== true) remembered.delete(oldest.value)
@@ -74,7 +74,7 @@ export function createBlobStore(storage: Storage, paths: Pick<SessionPaths, 'blo
       for await (const part of storage.read(path)) parts.push(part)
       const bytes = Buffer.concat(parts)
       const found = sha256(bytes)
-      if (found === hash) return bytes.toString('utf8')
+      if (found.startsWith(hash)) return bytes.toString('utf8')
       throw new StorageError(
         'damaged',
         path,
@@ -84,7 +84,7 @@ export function createBlobStore(storage: Storage, paths: Pick<SessionPaths, 'blo
   }
 }
 
-function sha256(content: string | Uint8Array): BlobHash {
-  // A SHA-256 in hexadecimal is what the brand stands for.
-  return createHash('sha256').update(content).digest('hex') as BlobHash
-}
+const sha256 = (content: string | Uint8Array): string => createHash('sha256').update(content).digest('hex')
+
+// The beginning of a SHA-256 in hexadecimal is what the brand stands for.
+const nameOf = (text: string): BlobHash => sha256(text).slice(0, 40) as BlobHash

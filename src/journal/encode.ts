@@ -29,6 +29,7 @@ import type { PromptContent, Reply } from '../machines/agent/messages.ts'
 import { isToolUse } from '../machines/agent/messages.ts'
 import type { LogCursor, LogIdentity } from './cursor.ts'
 import { cursorAfter } from './cursor.ts'
+import { shortForm } from './short-form.ts'
 import type { UpcasterTable } from './upcast.ts'
 import { currentVersion, UPCASTERS } from './upcast.ts'
 
@@ -66,6 +67,7 @@ export function encode(
   table: UpcasterTable = UPCASTERS,
 ): Encoded {
   const place: Place = {
+    identity,
     frame: frameOf(identity),
     cursor,
     at: Math.trunc(at),
@@ -93,6 +95,7 @@ export const defaultOutcome = (result: { readonly is_error?: unknown }): 'ok' | 
   result.is_error === true ? 'error' : 'ok'
 
 interface Place {
+  readonly identity: LogIdentity
   readonly frame: Frame
   readonly cursor: LogCursor
   readonly at: number
@@ -289,12 +292,12 @@ function conversationLine({ frame, time, table }: Place, type: string, parts: Co
   )
 }
 
-function lifecycleLine({ frame, cursor, time, table }: Place, event: AgentEvent): string {
+function lifecycleLine({ identity, frame, cursor, time, table }: Place, event: AgentEvent): string {
   return (
     `{"type":"system","subtype":"troupe","seq":${cursor.seq}${versionMember(event.type, table)},` +
     // Who this is about stands on the first line and on every line of the conversation; here it would be a fifth of
     // the line.
-    `"timestamp":"${time}",${event.type === 'agent.spawned' ? `${frame.session},` : ''}"event":${JSON.stringify(event)}}\n`
+    `"timestamp":"${time}",${event.type === 'agent.spawned' ? `${frame.session},` : ''}"event":${JSON.stringify(shortForm(event, identity))}}\n`
   )
 }
 

@@ -9,6 +9,7 @@ import type { ContentBlock, Reply } from '../machines/agent/messages.ts'
 import { defaultOutcome } from './encode.ts'
 import type { LineObject } from './line.ts'
 import { AssistantLine, check, isObject, LifecycleLine, UserLine } from './line.ts'
+import { wholeForm } from './short-form.ts'
 import type { RawEvent, UpcasterTable } from './upcast.ts'
 import { upcast } from './upcast.ts'
 
@@ -42,7 +43,7 @@ export function meaningOf(line: LineObject): Meaning {
 function lifecycle(line: LineObject): Meaning {
   const checked = check(LifecycleLine, line)
   return checked.ok
-    ? { kind: 'lifecycle', line: checked.value, raw: checked.value.event }
+    ? { kind: 'lifecycle', line: checked.value, raw: wholeForm(checked.value) }
     : broken(checked.detail)
 }
 

@@ -31,10 +31,13 @@ export const CallId = z
   .brand<'CallId'>()
 export type CallId = z.infer<typeof CallId>
 
-/** The name of a blob: the SHA-256 of its bytes, in hexadecimal. */
+/**
+ * The name of a blob: the first 160 bits of the SHA-256 of its bytes, in hexadecimal. Logs name several blobs per agent;
+ * whole hashes were a thirtieth of their bytes. Logs of before have all 256 bits.
+ */
 export const BlobHash = z
   .string()
-  .regex(/^[0-9a-f]{64}$/, 'a blob hash is 64 hexadecimal digits')
+  .regex(/^[0-9a-f]{40}(?:[0-9a-f]{24})?$/, 'a blob hash is 40 or 64 hexadecimal digits')
   .brand<'BlobHash'>()
 export type BlobHash = z.infer<typeof BlobHash>
 

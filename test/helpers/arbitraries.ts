@@ -4,7 +4,7 @@
  */
 import fc from 'fast-check'
 import { callsOf } from '../../src/machines/agent/calls.ts'
-import { defersReview, endOf, owesReview } from '../../src/machines/agent/context.ts'
+import { addUsage, defersReview, endOf, NO_USAGE, owesReview } from '../../src/machines/agent/context.ts'
 import type {
   AgentEvent,
   AgentEventOf,
@@ -91,7 +91,9 @@ const hex = (length: number): fc.Arbitrary<string> =>
   fc.bigInt({ min: 0n, max: 16n ** BigInt(length) - 1n }).map((n) => n.toString(16).padStart(length, '0'))
 
 export const anyAgentId: fc.Arbitrary<AgentId> = hex(16).map((digits) => AgentId.parse(`a${digits}`))
-export const anyBlobHash: fc.Arbitrary<BlobHash> = hex(64).map((digits) => BlobHash.parse(digits))
+export const anyBlobHash: fc.Arbitrary<BlobHash> = fc
+  .oneof({ weight: 3, arbitrary: hex(40) }, { weight: 1, arbitrary: hex(64) })
+  .map((digits) => BlobHash.parse(digits))
 const anyCount = fc.nat(1_000_000)
 const anyBudget = fc.constantFrom('tokens' as const, 'money' as const, 'time' as const)
 const anyAmount = fc.double({ min: 0, max: 1e9, noNaN: true }).map((amount) => amount + 0)
@@ -463,8 +465,11 @@ const drafts: { readonly [T in EventDraft['type']]: fc.Arbitrary<Draft<T>> } = {
         totalUsage: anyUsage,
         durationMs: anyCount,
         denials: optional(fc.dictionary(anyName, anyPositive, { maxKeys: 2 })),
+        isOneRequest: fc.boolean(),
       })
-      .map(present),
+      .map(({ isOneRequest, ...ended }) =>
+        present(isOneRequest ? { ...ended, totalUsage: addUsage(ended.usage, NO_USAGE) } : ended),
+      ),
   ),
   'budget.refused': withType(
     'budget.refused',

@@ -1,6 +1,6 @@
 /** Law 4: an end says what its events say, and leaves no call open. */
 import { isDeepStrictEqual } from 'node:util'
-import { addUsage, endOf, owesReview } from '../../machines/agent/context.ts'
+import { addUsage, endOf, NO_USAGE, owesReview } from '../../machines/agent/context.ts'
 import type { AgentEventOf } from '../../machines/agent/events.ts'
 import { isActive } from '../../machines/agent/fold.ts'
 import type { Law } from './law.ts'
@@ -38,9 +38,7 @@ export function endsLaw(): Law {
   }
 }
 
-const NO_TOKENS = { input_tokens: 0, output_tokens: 0 }
-
 /** The sums that every version writes alike: a count that is 0 may stand there or not. */
 function comparable({ outcome, denials, usage, totalUsage }: AgentEventOf<'agent.ended'>) {
-  return { outcome, denials, usage: addUsage(usage, NO_TOKENS), totalUsage: addUsage(totalUsage, NO_TOKENS) }
+  return { outcome, denials, usage: addUsage(usage, NO_USAGE), totalUsage: addUsage(totalUsage, NO_USAGE) }
 }

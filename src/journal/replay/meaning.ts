@@ -7,7 +7,7 @@ import type { ContentBlock, PromptContent, RequestMessage } from '../../machines
 /** What the engine writes into texts and differs between two runs of one story. */
 const CHANGING: readonly (readonly [RegExp, string])[] = [
   [/\S*\/subagents\/agent-a[0-9a-f]{16}\.jsonl/g, '<log>'],
-  [/\S*\/blobs\/[0-9a-f]{64}/g, '<blob>'],
+  [/\S*\/blobs\/[0-9a-f]{40,64}/g, '<blob>'],
   // Whether an agent can be gone on with depends on what is switched on; logs of older versions never say it.
   [/ \(SendMessage with to: '[^']*' goes on with it\)/g, ''],
   [/\ba[0-9a-f]{16}\b/g, '<agent>'],

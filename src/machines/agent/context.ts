@@ -56,7 +56,8 @@ export interface RunContext {
   readonly outcome: Outcome | undefined
 }
 
-const NO_USAGE: Usage = { input_tokens: 0, output_tokens: 0 }
+/** Nothing used. */
+export const NO_USAGE: Usage = { input_tokens: 0, output_tokens: 0 }
 
 /** Must stay trivial and total: XState's pure `transition` calls it with no input at all. */
 export function initialContext({ input }: { input: RunInput | undefined }): RunContext {
