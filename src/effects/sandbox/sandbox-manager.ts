@@ -37,8 +37,9 @@ export interface SandboxManager {
   cleanupAfterCommand(): void
   /** Undefined while it is not started. */
   getProxyPort(): number | undefined
-  /** Ends the proxy. */
+  /** Ends the proxy. The configuration stays, and `checkDependencies` goes by it. */
   reset(): Promise<void>
+  updateConfig(config: ManagerConfig): void
 }
 
 /** As the package writes it: with arrays that it does not change. */
@@ -83,5 +84,11 @@ export async function loadSandboxManager(
 
 const METHODS: readonly (keyof SandboxManager)[] = [
   ...(['isSupportedPlatform', 'checkDependencies', 'initialize', 'wrapWithSandbox'] as const),
-  ...(['annotateStderrWithSandboxFailures', 'cleanupAfterCommand', 'getProxyPort', 'reset'] as const),
+  ...([
+    'annotateStderrWithSandboxFailures',
+    'cleanupAfterCommand',
+    'getProxyPort',
+    'reset',
+    'updateConfig',
+  ] as const),
 ]

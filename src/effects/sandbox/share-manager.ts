@@ -79,10 +79,7 @@ function startShared(manager: SandboxManager, network: SandboxNetwork, key: stri
 async function start(manager: SandboxManager, network: SandboxNetwork, socat: SocatScript): Promise<void> {
   try {
     await manager.initialize({
-      network: { allowedDomains: [...network.allowedDomains], deniedDomains: [...network.deniedDomains] },
-      // For commands that say nothing themselves, of which there are none.
-      filesystem: { allowWrite: [], denyWrite: [], denyRead: [] },
-      ripgrep: { command: rgPath },
+      ...configOf(network),
       ...(socat.path !== undefined && { socatPath: socat.path }),
     })
   } catch (cause) {
@@ -92,6 +89,13 @@ async function start(manager: SandboxManager, network: SandboxNetwork, socat: So
   }
 }
 
+const configOf = (network: SandboxNetwork) => ({
+  network: { allowedDomains: [...network.allowedDomains], deniedDomains: [...network.deniedDomains] },
+  // For commands that say nothing themselves, of which there are none.
+  filesystem: { allowWrite: [], denyWrite: [], denyRead: [] },
+  ripgrep: { command: rgPath },
+})
+
 function endShared(manager: SandboxManager, { ignoreSignals, socat }: Shared): Promise<void> {
   inUse.delete(manager)
   ignoreSignals()
@@ -99,7 +103,11 @@ function endShared(manager: SandboxManager, { ignoreSignals, socat }: Shared): P
   const ended = manager
     .reset()
     .catch(() => {})
-    .then(socat.remove)
+    .then(() => {
+      // It would look for our script for ever.
+      manager.updateConfig(configOf({ allowedDomains: [], deniedDomains: [] }))
+      socat.remove()
+    })
   ending.set(manager, ended)
   return ended
 }

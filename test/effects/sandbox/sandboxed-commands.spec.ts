@@ -98,6 +98,14 @@ describe.skipIf(noSandboxHere !== undefined)('a command in the sandbox', () => {
     expect(readFileSync(path.join(root, '.claude/settings.json'), 'utf8')).toBe('{}')
   })
 
+  it('commits from a folder of a repository', async () => {
+    const root = repository()
+    const command =
+      'git init -q; echo 1 > b.txt && git -c user.name=n -c user.email=e commit -qam second && git log --format=%s'
+    expect((await run(command, path.join(root, 'folder'))).output).toContain('second\nfirst\n')
+    expect(readdirSync(path.join(root, 'folder'))).toEqual(['b.txt'])
+  })
+
   it('commits in a worktree, and reaches neither its caller’s tree nor the settings of the repository', async () => {
     const root = repository()
     const tree = path.join(root, '.claude/worktrees/x')
