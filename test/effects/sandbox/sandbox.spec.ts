@@ -1,6 +1,7 @@
 /** What is asked of the package, with a hand-made one in its place. */
+import { type ChildProcess, spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import type { SandboxPlan } from '../../../src/definitions/sandbox/options.ts'
 import type { ProcessRequest, ProcessRunner } from '../../../src/effects/process/process-runner.ts'
 import { sandboxedRunner } from '../../../src/effects/process/sandboxed-runner.ts'
@@ -124,6 +125,32 @@ describe('a command of an agent', () => {
     expect(names()).toEqual(['initialize', 'wrap', 'cleanup'])
     await sandbox.close()
   })
+
+  it.skipIf(process.platform !== 'linux')(
+    'has ended when nothing of it runs inside, and not before',
+    async () => {
+      const { manager, names } = fakeManager()
+      const sandbox = boxOf(manager)
+      let left: ChildProcess | undefined
+      const { runner } = fakeRunner(async ({ env }) => {
+        left = spawn('sleep', ['30'], { env: { ...process.env, ...env }, stdio: 'ignore' })
+        await new Promise((resolve) => left?.once('spawn', resolve))
+        return OUTCOME
+      })
+      const boxed = sandboxedRunner(runner, sandbox, { cwd: temporaryFolder(), writableRoots: [] })
+      let hasEnded = false
+      const running = boxed.run(request('echo')).then(() => {
+        hasEnded = true
+      })
+      await vi.waitFor(() => expect(left?.pid).toBeDefined())
+      await new Promise((resolve) => setTimeout(resolve, 100))
+      expect([hasEnded, names()]).toEqual([false, ['initialize', 'wrap']])
+      left?.kill('SIGKILL')
+      await running
+      expect(names()).toEqual(['initialize', 'wrap', 'cleanup'])
+      await sandbox.close()
+    },
+  )
 
   it('survives like any other: the runner that is inside ends it', async () => {
     const boxed = sandboxedRunner(fakeRunner().runner, boxOf(fakeManager().manager), {

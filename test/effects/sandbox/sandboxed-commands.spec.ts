@@ -98,6 +98,20 @@ describe.skipIf(noSandboxHere !== undefined)('a command in the sandbox', () => {
     expect(readFileSync(path.join(root, '.claude/settings.json'), 'utf8')).toBe('{}')
   })
 
+  it('while it runs, git outside sees nothing of what stands for names that must not be made', async () => {
+    const root = repository()
+    const tree = path.join(root, '.claude/worktrees/x')
+    git(root, 'worktree', 'add', '-q', tree)
+    const abort = new AbortController()
+    const running = run('echo 1 > started.log; sleep 30', tree, { signal: abort.signal })
+    await onceWritten(path.join(tree, 'started.log'))
+    expect(readdirSync(tree)).toEqual(expect.arrayContaining(['.claude', '.mcp.json', '.troupe']))
+    expect(git(tree, 'status', '--porcelain')).toBe('')
+    abort.abort()
+    await running
+    expect(readdirSync(tree)).not.toContain('.mcp.json')
+  })
+
   it('commits from a folder of a repository', async () => {
     const root = repository()
     const command =
