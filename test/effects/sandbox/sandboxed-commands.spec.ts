@@ -201,24 +201,27 @@ describe.skipIf(noSandboxHere !== undefined)('a command in the sandbox', () => {
 })
 
 describe.skipIf(noSandboxHere !== undefined)('when the process of the engine is killed', () => {
-  it('what runs inside dies with it, also what hears no TERM', async () => {
-    const cwd = temporaryFolder()
-    const mark = 'a0000000000000bb2/1.2.0'
-    const engine = startOther(cwd, mark)
-    await onceWritten(path.join(cwd, 'started'))
-    expect(marked(mark).length).toBeGreaterThan(1)
-    const below = (readProcessTable() ?? []).filter(({ parent }) => parent === engine.pid)
-    const names = below.map(({ pid }) => readFileSync(`/proc/${pid}/comm`, 'utf8').trim())
-    expect(names).toEqual(expect.arrayContaining(['bwrap', 'socat']))
-    const gone = new Promise((resolve) => engine.once('exit', resolve))
-    engine.kill('SIGKILL')
-    await gone
-    const pids = new Set(below.map(({ pid }) => pid))
-    await vi.waitFor(() => {
-      const left = (readProcessTable() ?? []).filter(({ pid, isDead }) => !isDead && pids.has(pid))
-      expect([marked(mark), left]).toEqual([[], []])
-    })
-  })
+  it.each(['SIGKILL', 'SIGTERM'] as const)(
+    'by %s it ends, and all that runs inside with it',
+    async (signal) => {
+      const cwd = temporaryFolder()
+      const mark = 'a0000000000000bb2/1.2.0'
+      const engine = startOther(cwd, mark)
+      await onceWritten(path.join(cwd, 'started'))
+      expect(marked(mark).length).toBeGreaterThan(1)
+      const below = (readProcessTable() ?? []).filter(({ parent }) => parent === engine.pid)
+      const names = below.map(({ pid }) => readFileSync(`/proc/${pid}/comm`, 'utf8').trim())
+      expect(names).toEqual(expect.arrayContaining(['bwrap', 'socat']))
+      const gone = new Promise((resolve) => engine.once('exit', (_code, by) => resolve(by)))
+      engine.kill(signal)
+      expect(await gone).toBe(signal)
+      const pids = new Set(below.map(({ pid }) => pid))
+      await vi.waitFor(() => {
+        const left = (readProcessTable() ?? []).filter(({ pid, isDead }) => !isDead && pids.has(pid))
+        expect([marked(mark), left]).toEqual([[], []])
+      })
+    },
+  )
 })
 
 /** A process of its own that runs one command in a sandbox. */
