@@ -43,6 +43,7 @@ export type { AgentRegistry, FileDiagnostic, FoundAgent } from './definitions/fi
 export type { Limits } from './definitions/limits.ts'
 export type { McpServerConfig } from './definitions/mcp-server-config.ts'
 export type { PermissionMode } from './definitions/permission-mode.ts'
+export type { SandboxOptions } from './definitions/sandbox/options.ts'
 
 // ── models ───────────────────────────────────────────────────────────────────────────────────────────────
 

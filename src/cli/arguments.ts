@@ -59,6 +59,8 @@ export interface RunArguments extends ProjectArguments {
   readonly durability: Durability
   readonly takeOver: boolean
   readonly acceptDamage: boolean
+  /** Commands of agents run in a sandbox of the system, also where no settings want it. */
+  readonly sandbox: boolean
 }
 
 export type Parsed =
@@ -119,6 +121,7 @@ interface RunOptionValues extends ProjectOptionValues {
   readonly durability: Durability
   readonly takeOver?: boolean
   readonly acceptDamage?: boolean
+  readonly sandbox?: boolean
 }
 
 /** What the arguments ask for. Throws {@link UsageError} for a line that nobody can mean. */
@@ -196,6 +199,7 @@ function withRunOptions(command: Command): Command {
       collectRules,
     )
     .option('--disallowedTools, --disallowed-tools <rules...>', 'rules that forbid', collectRules)
+    .option('--sandbox', 'run commands of agents in a sandbox of the system')
     .option('--max-turns <n>', 'replies that the run may take', wholeNumber(1))
     .option('--max-budget-usd <amount>', 'US dollars that a run and its sub-agents may cost', amount)
     .option('--max-budget-tokens <n>', 'tokens that they may use', wholeNumber(1))
@@ -372,6 +376,7 @@ function runArguments(words: readonly string[], options: RunOptionValues): RunAr
     durability: options.durability,
     takeOver: options.takeOver ?? false,
     acceptDamage: options.acceptDamage ?? false,
+    sandbox: options.sandbox ?? false,
     ...projectArguments(options),
   }
 }

@@ -344,6 +344,7 @@ async function engineOptions(args: RunArguments, choice: ModelChoice, host: Host
     cwd: host.cwd,
     home: homeOf(host),
     durability: args.durability,
+    ...(args.sandbox && { sandbox: {} }),
     permissions: {
       ...(args.permissionMode !== undefined && { mode: args.permissionMode }),
       allow: args.allowedTools,

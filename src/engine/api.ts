@@ -10,6 +10,7 @@ import type { Limits } from '../definitions/limits.ts'
 import type { McpServerConfig } from '../definitions/mcp-server-config.ts'
 import type { PermissionMode } from '../definitions/permission-mode.ts'
 import type { ModelFactsTable } from '../definitions/prices.ts'
+import type { SandboxOptions } from '../definitions/sandbox/options.ts'
 import type { WorktreeOptions } from '../definitions/worktrees/options.ts'
 import type { Clock } from '../effects/clock.ts'
 import type { AnyHostHook } from '../effects/hooks/hook.ts'
@@ -73,6 +74,13 @@ export interface EngineOptions {
   readonly hooks?: readonly AnyHostHook[]
   /** What is switched on. Default: what the environment says, else the defaults. */
   readonly features?: Partial<Features>
+  /**
+   * Commands of agents run in a sandbox of the operating system, through `@anthropic-ai/sandbox-runtime`, which is to be
+   * installed beside. Default: what `project` says. Where one is wanted and cannot be had, runs reject (`sandbox-missing`,
+   * `sandbox-unsupported`, `sandbox-taken`, `sandbox-unreadable`): no command runs without it. Close the engine: until
+   * then the sandbox keeps the process alive.
+   */
+  readonly sandbox?: SandboxOptions
   /** How worktrees of agents are made. Default: what `project` says, else everything is checked out. */
   readonly worktree?: WorktreeOptions
   /** Makes worktrees. Default: git. */

@@ -15,6 +15,7 @@ import type { Model } from '../effects/model/model.ts'
 import type { OutputFiles } from '../effects/output-files.ts'
 import type { ProcessRunner } from '../effects/process/process-runner.ts'
 import type { Project, ProjectMcpServer } from '../effects/project/project.ts'
+import type { Sandbox } from '../effects/sandbox/sandbox.ts'
 import type { SecretMask } from '../effects/secret-mask.ts'
 import type { ToolTable } from '../effects/tools/tool-table.ts'
 import type { Worktrees } from '../effects/worktrees/worktrees.ts'
@@ -41,6 +42,8 @@ export interface EngineCore {
   readonly clock: Clock
   readonly ids: Ids
   readonly processes: ProcessRunner
+  /** Holds commands of agents. Undefined: they run as the person does. */
+  readonly sandbox: Sandbox | undefined
   /** Retries, clocks and the provider's gate included. */
   readonly model: Model
   readonly maxTokens: number

@@ -1,5 +1,5 @@
 import { homedir } from 'node:os'
-import { join, resolve } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 import { agentToolMoment } from '../definitions/agent-tool.ts'
 import { BUILT_IN_DEFINITIONS } from '../definitions/built-in/index.ts'
 import type { Features } from '../definitions/features.ts'
@@ -15,6 +15,7 @@ import { withRetries } from '../effects/model/retrying.ts'
 import type { OutputFiles } from '../effects/output-files.ts'
 import { createOutputFiles } from '../effects/output-files.ts'
 import { createLocalProcessRunner } from '../effects/process/local-process-runner.ts'
+import { createSandbox } from '../effects/sandbox/sandbox.ts'
 import { createSecretMask } from '../effects/secret-mask.ts'
 import { askParentTool } from '../effects/tools/agents/ask-parent.ts'
 import { listAgentsTool } from '../effects/tools/agents/list-agents.ts'
@@ -64,11 +65,13 @@ export function createCore(options: EngineOptions, read: ReadOptions, emit: Engi
   const { inspect, project } = options
   const resolveModel = (name: string): string =>
     resolveModelId(name, { ...MODEL_ALIASES, ...options.modelAliases })
+  const home = resolve(options.home ?? process.env['TROUPE_HOME'] ?? join(homedir(), '.troupe'))
   const core: EngineCore = {
     storage: options.storage ?? createFileStorage({ durability: options.durability ?? 'write' }),
     clock,
     ids,
     processes: options.processes ?? createLocalProcessRunner({ clock, withheldEnv }),
+    sandbox: sandboxOf(read, options, home, diagnose),
     model: withRetries(options.model, { gate, clock, random: ids.random, options: options.retries ?? {} }),
     maxTokens: options.maxTokens ?? 32_000,
     fallbackModel: options.fallbackModel && resolveModel(options.fallbackModel),
@@ -119,7 +122,7 @@ export function createCore(options: EngineOptions, read: ReadOptions, emit: Engi
       return hooks
     },
     cwd,
-    home: resolve(options.home ?? process.env['TROUPE_HOME'] ?? join(homedir(), '.troupe')),
+    home,
     gitBranch: readGitBranch(cwd),
     resolveModelId: resolveModel,
     machine: () => machine,
@@ -147,6 +150,22 @@ export function createCore(options: EngineOptions, read: ReadOptions, emit: Engi
     },
   })
   return core
+}
+
+/** Logs and the person's settings are not for commands to write. */
+function sandboxOf(
+  { sandbox: plan }: ReadOptions,
+  { project }: EngineOptions,
+  home: string,
+  diagnose: EngineCore['diagnose'],
+): EngineCore['sandbox'] {
+  if (plan === undefined) return undefined
+  const settings = project === undefined ? [] : [dirname(project.userSettingsFile)]
+  return createSandbox({
+    plan,
+    records: [home, ...settings],
+    warn: (message) => diagnose('sandbox-weaker', message),
+  })
 }
 
 /** Where logs are real files, so is what agents in the background tell. */

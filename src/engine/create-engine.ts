@@ -26,7 +26,7 @@ import { answerApproval } from './approvals.ts'
 import { branchBirth, GO_ON_FROM_HERE, shareForBranch } from './branch.ts'
 import type { EngineCore } from './core.ts'
 import { createCore } from './create-core.ts'
-import { EngineClosedError, EngineError } from './errors.ts'
+import { EngineClosedError, EngineError, refusedBySandbox } from './errors.ts'
 import { modeSaid } from './mode.ts'
 import { openSession, sessionExists } from './open-session.ts'
 import { answerQuestion } from './questions.ts'
@@ -189,6 +189,7 @@ class LocalEngine implements Engine {
           : undefined,
       ),
     )
+    await this.#core.sandbox?.close()
     await this.#core.storage.close()
     this.#views.close()
     this.#events.complete()
@@ -247,7 +248,8 @@ class LocalEngine implements Engine {
     for (const { code, message } of untold) this.#core.diagnose(code, message)
     const known = this.#sessions.get(id)
     if (known !== undefined) return known
-    const opening = openSession(this.#core, id, options)
+    const opening =
+      this.#core.sandbox === undefined ? openSession(this.#core, id, options) : this.#openBoxed(id, options)
     this.#sessions.set(id, opening)
     // A session that could not be opened may be tried again.
     opening.then(
@@ -257,6 +259,14 @@ class LocalEngine implements Engine {
       () => this.#sessions.delete(id),
     )
     return opening
+  }
+
+  /** Nothing is begun, or ended of what a dead engine left, where commands could not be run as they are to be. */
+  async #openBoxed(id: SessionId, options: ResumeOptions): Promise<Session> {
+    await this.#core.sandbox?.open().catch((error: unknown) => {
+      throw refusedBySandbox(error)
+    })
+    return openSession(this.#core, id, options)
   }
 
   #noteFact(id: AgentId, event: AgentEvent): void {

@@ -8,6 +8,7 @@ import type { HookDiagnosticCode } from '../definitions/hooks/scoped-hook.ts'
 import { messageOf } from '../definitions/message-of.ts'
 import type { SpawnRefusal } from '../definitions/routing.ts'
 import type { McpDiagnosticCode } from '../effects/mcp/diagnostic.ts'
+import { SandboxError, type SandboxErrorCode } from '../effects/sandbox/sandbox-error.ts'
 import type { BaseErrorCode } from '../journal/replay/base.ts'
 import type { StorageErrorCode } from '../journal/storage.ts'
 import type { Fault } from '../machines/agent/events.ts'
@@ -35,6 +36,7 @@ export type EngineErrorCode =
   | 'snapshot-differs'
   | 'unfinished-run'
   | BaseErrorCode
+  | SandboxErrorCode
   | SpawnRefusal['code']
   | `journal-${StorageErrorCode}`
 
@@ -66,6 +68,7 @@ export type EngineDiagnosticCode =
   | 'prompt-differs'
   | 'question-failed'
   | 'review-not-recorded'
+  | 'sandbox-weaker'
   | 'snapshot-not-written'
   | 'snapshot-rejected'
   | 'tool-left-behind'
@@ -100,6 +103,10 @@ export class EngineClosedError extends EngineError {
 }
 
 export { messageOf }
+
+/** What the sandbox says, as an error of the engine. */
+export const refusedBySandbox = (error: unknown): unknown =>
+  SandboxError.is(error) ? new EngineError(error.code, error.message, error.cause) : error
 
 /** The code of anything that was thrown, or the given one. */
 export function codeOf(error: unknown, fallback: string): string {

@@ -5,6 +5,7 @@ import type { PermissionMode } from '../definitions/permission-mode.ts'
 import type { Ceiling, PermissionPolicy, PermissionRequest } from '../definitions/permissions/decide.ts'
 import { ceilingOf, decide } from '../definitions/permissions/decide.ts'
 import { isNarrower } from '../definitions/permissions/modes.ts'
+import { PROTECTED_NAMES } from '../definitions/permissions/protected-names.ts'
 import { refusalMessage, suggestRules } from '../definitions/permissions/refusal-message.ts'
 import type { PermissionRule } from '../definitions/permissions/rule.ts'
 import { specifierKind } from '../definitions/permissions/rule.ts'
@@ -162,17 +163,12 @@ function isInWorkingDirectory(
   return home !== undefined && !(isWritten && (isProtected(home, named) || isProtected(home, real)))
 }
 
-/**
- * Files that can widen what anybody may do here, at any depth: git's hooks and settings, agents' settings and
- * servers. Editing them is never implied.
- */
+/** Whether it is protected, at any depth. */
 function isProtected(cwd: string, path: string): boolean {
   return relative(cwd, path)
     .split(sep)
-    .some((part) => PROTECTED.has(part.toLowerCase()))
+    .some((part) => PROTECTED_NAMES.has(part.toLowerCase()))
 }
-
-const PROTECTED: ReadonlySet<string> = new Set(['.git', '.claude', '.mcp.json', '.troupe'])
 
 /** Whether a redirect of a call may be followed to another host. */
 export function fetchGuard(core: EngineCore, agent: Agent): (url: string) => boolean {

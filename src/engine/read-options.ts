@@ -1,5 +1,6 @@
 /** What the options of an engine come to, before anything is made of them. */
 import { realpathSync } from 'node:fs'
+import { resolve } from 'node:path'
 import { didYouMean } from '../definitions/closest-name.ts'
 import type { Diagnostic } from '../definitions/diagnostic.ts'
 import type { Features } from '../definitions/features.ts'
@@ -8,8 +9,11 @@ import type { PermissionMode } from '../definitions/permission-mode.ts'
 import { modeDiagnostic } from '../definitions/permissions/modes.ts'
 import type { PermissionRule } from '../definitions/permissions/rule.ts'
 import { parseRules } from '../definitions/permissions/rule.ts'
+import type { SandboxPlan } from '../definitions/sandbox/options.ts'
+import { bothSandboxes, SandboxOptions, unknownSandboxKeys } from '../definitions/sandbox/options.ts'
 import { isToolAmong, KNOWN_TOOL_NAMES } from '../definitions/tool-names.ts'
 import { createSecretMask, MIN_SECRET_CHARS, type Secret } from '../effects/secret-mask.ts'
+import { withHome } from '../effects/tools/confinement.ts'
 import type { EngineOptions } from './api.ts'
 import type { EngineCore } from './core.ts'
 import { EngineError } from './errors.ts'
@@ -22,6 +26,8 @@ export interface ReadOptions {
   readonly rules: EngineCore['rules']
   /** The mode of the root agent. */
   readonly mode: PermissionMode
+  /** Undefined: nobody wants one. */
+  readonly sandbox: SandboxPlan | undefined
   /** Variables that no command and no server inherits. */
   readonly withheldEnv: readonly string[]
   readonly secrets: readonly Secret[]
@@ -60,8 +66,10 @@ export function readOptions(options: EngineOptions): ReadOptions {
   const { features, diagnostics } = readFeatures(process.env, options.features)
   const parsed = parsedRules(options)
   const mode = modeOf(options)
+  const cwd = resolveFolder(options.cwd ?? process.cwd())
   return {
-    cwd: resolveFolder(options.cwd ?? process.cwd()),
+    cwd,
+    sandbox: bothSandboxes(hostSandbox(options, cwd), options.project?.sandbox),
     features,
     rules: rulesOf(options, parsed),
     mode,
@@ -155,6 +163,30 @@ function mistypedTool(
   if (toolName === '*' || toolName.startsWith('mcp__') || isToolAmong(toolName, known)) return []
   const message = `The rule "${text}" (${source}) names no tool that is known.${didYouMean(toolName, known)}`
   return [{ severity: 'warning', code: 'tool-unknown', message }]
+}
+
+/** What the host wants for itself. Throws `bad-option`: what cannot be read may have been to forbid something. */
+function hostSandbox({ sandbox }: EngineOptions, cwd: string): SandboxPlan | undefined {
+  if (sandbox === undefined) return undefined
+  const parsed = SandboxOptions.safeParse(sandbox)
+  const [issue] = parsed.error?.issues ?? []
+  const [unknown] = parsed.success ? unknownSandboxKeys(sandbox) : []
+  if (!parsed.success || unknown !== undefined)
+    throw new EngineError(
+      'bad-option',
+      `createEngine: \`${['sandbox', ...(issue?.path ?? unknown ?? [])].join('.')}\` ${issue === undefined ? 'means nothing' : `cannot be read: ${issue.message}`}`,
+    )
+  const { enabled, network, filesystem } = parsed.data
+  if (enabled === false) return undefined
+  const absolute = (paths: readonly string[] = []) => paths.map((path) => resolve(cwd, withHome(path)))
+  return {
+    wantedBy: ['the host'],
+    allowedDomains: network?.allowedDomains ?? [],
+    deniedDomains: network?.deniedDomains ?? [],
+    allowWrite: absolute(filesystem?.allowWrite),
+    denyWrite: absolute(filesystem?.denyWrite),
+    denyRead: absolute(filesystem?.denyRead),
+  }
 }
 
 function resolveFolder(path: string): string {

@@ -36,6 +36,7 @@ describe('the flags of a run', () => {
       maxTurns: undefined,
       model: undefined,
       permissionMode: undefined,
+      sandbox: false,
     })
   })
 
@@ -54,6 +55,7 @@ describe('the flags of a run', () => {
           'acceptEdits',
           '--max-turns',
           '3',
+          '--sandbox',
           ...['--max-budget-usd', '0.50', '--max-budget-tokens', '1000', '--max-time', '90'],
         ],
         ...['--system-prompt', 'S', '--append-system-prompt', 'A', '--durability', 'write'],
@@ -67,6 +69,7 @@ describe('the flags of a run', () => {
       fallbackModel: 'haiku',
       permissionMode: 'acceptEdits',
       maxTurns: 3,
+      sandbox: true,
       maxBudgetUsd: 0.5,
       maxBudgetTokens: 1_000,
       maxTime: 90,

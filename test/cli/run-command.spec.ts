@@ -51,7 +51,7 @@ describe('a run', () => {
       ],
       ...['--system-prompt', 'S', '--append-system-prompt', 'A', '--model', 'opus', '--durability', 'write'],
       ...['--max-turns', '3', '--session-id', SESSION],
-      ...['--max-budget-usd', '2', '--max-time', '90'],
+      ...['--max-budget-usd', '2', '--max-time', '90', '--sandbox'],
     ])
     expect(engine.options).toMatchObject({
       modelId: 'opus',
@@ -59,6 +59,7 @@ describe('a run', () => {
       systemPrompt: 'S',
       appendSystemPrompt: 'A',
       durability: 'write',
+      sandbox: {},
       home: '/home/nobody/.troupe',
       limits: { usd: 2, runningMs: 90_000 },
     })
@@ -68,6 +69,7 @@ describe('a run', () => {
   it('leaves to the engine what the flags do not say', async () => {
     const { engine } = await play(['-p', 'x'])
     expect(Object.keys(engine.options ?? {})).not.toContain('modelId')
+    expect(Object.keys(engine.options ?? {})).not.toContain('sandbox')
     expect(engine.options?.permissions).toEqual({ allow: [], deny: [] })
     expect(engine.runs[0]?.options).toEqual({})
   })

@@ -58,8 +58,10 @@ describe('the package', () => {
     expect(telling).toEqual([])
   })
 
-  it('needs at run time only what it depends on', async () => {
-    const { dependencies } = JSON.parse(readFileSync(path.join(REPO, 'package.json'), 'utf8'))
+  it('needs at run time only what it depends on, and loads what is optional when it is wanted', async () => {
+    const { dependencies, peerDependenciesMeta } = JSON.parse(
+      readFileSync(path.join(REPO, 'package.json'), 'utf8'),
+    )
     const imported = new Set(
       files
         .filter((file) => file.startsWith('dist/') && file.endsWith('.js'))
@@ -72,7 +74,13 @@ describe('the package', () => {
             .join('/'),
         ),
     )
-    expect([...imported].filter((name) => dependencies[name] === undefined)).toEqual([])
+    const optional = [...imported].filter((name) => dependencies[name] === undefined)
+    expect(optional.filter((name) => peerDependenciesMeta[name]?.optional !== true)).toEqual([])
+    for (const file of files.filter((name) => name.endsWith('.js')))
+      for (const name of optional)
+        expect(readFileSync(path.join(REPO, file), 'utf8')).not.toMatch(
+          new RegExp(`(?:from|import) ?"${name}`, 'u'),
+        )
   })
 
   it('passes publint', async () => {

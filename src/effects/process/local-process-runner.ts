@@ -8,7 +8,8 @@
  * R2 `run` settles only when nothing of the group runs any more.
  * R3 What outlives the shell in its group (`server &`) has `LINGER_MS` to finish and is ended then: a call
  *    neither waits for an inherited pipe nor leaves a process behind. The outcome is still the shell's exit.
- * R4 Output is bounded while it is read, so a command can write as much as it likes.
+ * R4 What is inside of a sandbox is ended before the group, which only holds it: it hears of TERM, too.
+ * R5 Output is bounded while it is read, so a command can write as much as it likes.
  *
  * Built on `node:child_process`, not on execa: what execa adds is ending the one process that it started and
  * merging two pipes, and here a whole group is ended and both streams share one pipe.
@@ -16,13 +17,14 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { type Clock, systemClock } from '../clock.ts'
+import { BOX_VARIABLE, boxedBelow } from './boxed-processes.ts'
 import { createCappedOutput } from './capped-output.ts'
-import { endProcesses, groupIsAlive, type Patience } from './end-processes.ts'
+import { endProcesses, groupIsAlive, type Patience, type Target } from './end-processes.ts'
 import { endSurvivors, MARK_VARIABLE } from './end-survivors.ts'
 import { type OutputPipe, openOutputPipe } from './output-pipe.ts'
 import { pause } from './pause.ts'
 import type { ProcessOutcome, ProcessRequest, ProcessRunner } from './process-runner.ts'
-import { startTimeOf } from './process-table.ts'
+import { readProcessTable, startTimeOf } from './process-table.ts'
 
 export interface LocalProcessRunnerOptions {
   /** For timeouts and grace periods. Default: the system's. */
@@ -31,12 +33,6 @@ export interface LocalProcessRunnerOptions {
   readonly graceMs?: number
   /** Names of variables that commands do not inherit from this process: secrets. */
   readonly withheldEnv?: readonly string[]
-  /**
-   * Makes the command line that is really run, for a sandbox of the system: with `@anthropic-ai/sandbox-runtime` it is
-   * `(command) => SandboxManager.wrapWithSandbox(command)`. Rejecting runs nothing. What it starts must end with it, also
-   * where it leaves the process group.
-   */
-  readonly wrapCommand?: (command: string) => string | Promise<string>
 }
 
 /** Milliseconds that the rest of a group has after its shell has ended (R3). */
@@ -46,14 +42,11 @@ const DRAIN_MS = 200
 
 /** A runner of real processes. Needs a POSIX system; `/bin/bash` where there is one, else `sh`. */
 export function createLocalProcessRunner(options: LocalProcessRunnerOptions = {}): ProcessRunner {
-  const { clock = systemClock, graceMs = 2000, withheldEnv = [], wrapCommand } = options
+  const { clock = systemClock, graceMs = 2000, withheldEnv = [] } = options
   const patience: Patience = { clock, graceMs }
   const shell = existsSync('/bin/bash') ? '/bin/bash' : 'sh'
   return {
-    async run(request) {
-      const command = wrapCommand === undefined ? request.command : await wrapCommand(request.command)
-      return runCommand({ ...request, command }, shell, withheldEnv, patience)
-    },
+    run: (request) => runCommand(request, shell, withheldEnv, patience),
     endSurvivors: (recorded, agentIds) => endSurvivors(recorded, agentIds, patience),
   }
 }
@@ -75,7 +68,8 @@ async function runCommand(
   }
   const { child, group } = await startShell(request, shell, withheldEnv, pipe)
   const exit = new Promise<Exit>((resolve) => child.once('exit', (code, signal) => resolve({ code, signal })))
-  const endGroup = (): Promise<number> => endProcesses(() => (groupIsAlive(group) ? [-group] : []), patience)
+  const isBoxed = request.env?.[BOX_VARIABLE] !== undefined
+  const endGroup = (): Promise<number> => endProcesses(() => leftOf(group, isBoxed), patience)
   try {
     request.onStarted?.({ pid: group, startTime: startTimeOf(group) })
     const ended = await firstOf(exit, request, patience.clock)
@@ -123,6 +117,13 @@ async function startShell(
       : `the working directory ${request.cwd} does not exist`
     throw new Error(`${shell} could not be started for ${request.mark}: ${reason}`, { cause })
   }
+}
+
+/** What is to be ended next (R4). */
+function leftOf(group: number, isBoxed: boolean): readonly Target[] {
+  if (!groupIsAlive(group)) return []
+  const inside = isBoxed ? boxedBelow(group, readProcessTable() ?? []) : []
+  return inside.length > 0 ? inside : [-group]
 }
 
 /** What comes first: the shell's own end, the time limit, or the abort. */

@@ -29,6 +29,7 @@ import type { Environment } from '../mcp/expand-variables.ts'
 import { environmentOf } from '../settings/environment.ts'
 import { permissionRulesOf } from '../settings/permission-rules.ts'
 import { isOfProject, readSettings } from '../settings/read-settings.ts'
+import { sandboxSettingsOf } from '../settings/sandbox-settings.ts'
 import { worktreeSettingsOf } from '../settings/worktree-settings.ts'
 import { againAfter } from './again-after.ts'
 import { diagnosticOf } from './diagnostic.ts'
@@ -125,6 +126,7 @@ export async function openProject(options: ProjectOptions): Promise<Project> {
     ...permissions.additionalDirectories,
   ])
   const worktree = worktreeSettingsOf(read.layers, { isTrusted })
+  const sandbox = sandboxSettingsOf(read.layers, { home })
   const settingsHooks = hooksOf(settings.files, isTrusted)
   const fixed = [
     ...read.diagnostics,
@@ -132,6 +134,7 @@ export async function openProject(options: ProjectOptions): Promise<Project> {
     ...settingsHooks.diagnostics,
     ...permissions.diagnostics,
     ...worktree.diagnostics,
+    ...sandbox.diagnostics,
     ...folders.diagnostics,
     ...mcp.diagnostics,
     ...plugins.flatMap(({ diagnostics }) => diagnostics),
@@ -189,6 +192,7 @@ export async function openProject(options: ProjectOptions): Promise<Project> {
     hooks: settingsHooks.hooks,
     permissions,
     worktree: worktree.options,
+    ...(sandbox.sandbox !== undefined && { sandbox: sandbox.sandbox }),
     directories: folders.found,
     env: settingsEnv,
     secrets: [...new Set(read.layers.flatMap((layer) => layer.settings.secrets))],

@@ -5,6 +5,7 @@ import type { Skill } from '../../definitions/context/skill.ts'
 import type { AgentRegistry, FileDiagnostic } from '../../definitions/files/agent-file.ts'
 import type { ScopedHook } from '../../definitions/hooks/scoped-hook.ts'
 import type { McpServerConfig } from '../../definitions/mcp-server-config.ts'
+import type { SandboxPlan } from '../../definitions/sandbox/options.ts'
 import type { WorktreeOptions } from '../../definitions/worktrees/options.ts'
 import type { SettingsPermissions } from '../settings/permission-rules.ts'
 
@@ -41,6 +42,8 @@ export interface Project {
   readonly permissions?: SettingsPermissions
   /** How settings files want worktrees to be made. Absent: none says anything. */
   readonly worktree?: WorktreeOptions
+  /** The sandbox of the system that settings files want for agents' commands. Absent: none does. */
+  readonly sandbox?: SandboxPlan
   /** Further folders that agents work in, absolute, links resolved. Absent: none. */
   readonly directories?: readonly string[]
   /** Variables for commands, hooks and MCP servers. Absent: none. */

@@ -122,7 +122,8 @@ function tellDistrusted({ file, settings }: SettingsLayer, diagnostics: Settings
   })
 }
 
-function withHome(path: string, home: string): string {
+/** A path that may begin with `~`. */
+export function withHome(path: string, home: string): string {
   if (path === '~') return home
   return path.startsWith('~/') ? join(home, path.slice(2)) : path
 }

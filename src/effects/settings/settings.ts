@@ -1,12 +1,13 @@
 /**
  * What a settings file says, field by field: a broken field is told and left out, the others hold (law 11).
  *
- * Owns: the shape of `permissions`, `env`, `secrets`, `statusLine`, `worktree`. Does not own: `hooks` and `mcpServers`, which are
+ * Owns: the shape of `permissions`, `env`, `secrets`, `statusLine`, `worktree`, `sandbox`. Does not own: `hooks` and `mcpServers`, which are
  * kept as written, and the keys about trust, which are read where they are needed (`effects/project/settings.ts`).
  */
 import * as z from 'zod'
 import { printable } from '../../definitions/context/text.ts'
 import { PermissionMode } from '../../definitions/permission-mode.ts'
+import { SandboxOptions, unknownSandboxKeys } from '../../definitions/sandbox/options.ts'
 import { WorktreeOptions } from '../../definitions/worktrees/options.ts'
 import type { SettingsDiagnosticCode } from './diagnostic.ts'
 import { jsonPlaces, type TextPlace } from './json-places.ts'
@@ -41,6 +42,8 @@ export interface Settings {
   readonly hooks: unknown
   readonly statusLine: StatusLine | undefined
   readonly worktree: WorktreeOptions | undefined
+  /** `problem`: it cannot be read, so nobody knows what it forbids. */
+  readonly sandbox: SandboxOptions | { readonly problem: string } | undefined
   /** As written. */
   readonly mcpServers: Readonly<Record<string, unknown>>
   /** Everything in the file, also what means nothing here. */
@@ -80,6 +83,7 @@ export const NO_SETTINGS: Settings = {
   hooks: undefined,
   statusLine: undefined,
   worktree: undefined,
+  sandbox: undefined,
   mcpServers: {},
   raw: {},
   lineOf: () => undefined,
@@ -156,6 +160,7 @@ export function settingsIn(text: string, tell: TellSettings): Settings | undefin
     hooks: raw['hooks'],
     statusLine: read(['statusLine'], StatusLine.optional(), undefined),
     worktree: read(['worktree'], WorktreeOptions.optional(), undefined),
+    sandbox: sandboxIn(raw, places.placeOf, tell),
     mcpServers: read(['mcpServers'], z.record(z.string(), z.unknown()), {}),
     raw,
     lineOf: (key) => places.placeOf([key])?.line,
@@ -166,7 +171,7 @@ const Mode = PermissionMode.exclude(['bubble']).optional()
 const Disabled = z.union([z.literal('disable'), z.boolean()]).transform((value) => value !== false)
 
 const KNOWN_KEYS: readonly string[] = [
-  ...['$schema', 'permissions', 'env', 'secrets', 'hooks', 'statusLine', 'mcpServers', 'worktree'],
+  ...['$schema', 'permissions', 'env', 'secrets', 'hooks', 'statusLine', 'mcpServers', 'worktree', 'sandbox'],
   // Read by `effects/project`.
   ...['enableAllProjectMcpServers', 'enabledMcpjsonServers', 'disabledMcpjsonServers'],
   'strictPluginOnlyCustomization',
@@ -248,6 +253,29 @@ function envIn(
     return []
   })
   return Object.fromEntries(entries)
+}
+
+function sandboxIn(
+  raw: Readonly<Record<string, unknown>>,
+  placeOf: PlaceOf,
+  tell: TellSettings,
+): Settings['sandbox'] {
+  const value = raw['sandbox']
+  if (value === undefined) return undefined
+  const parsed = SandboxOptions.safeParse(value)
+  if (!parsed.success) {
+    const [issue] = parsed.error.issues
+    const path = ['sandbox', ...(issue?.path ?? [])].filter((key) => typeof key !== 'symbol')
+    const problem = `${show(path.join('.'))} cannot be read: ${printable(issue?.message ?? 'it is no sandbox')}`
+    const message = `${problem}. Nobody knows what it was to forbid, so commands are not run until it is corrected.`
+    tell('error', 'settings-field-unreadable', message, placeOf(path) ?? placeOf(['sandbox']))
+    return { problem }
+  }
+  for (const path of unknownSandboxKeys(Object(value))) {
+    const message = `${show(['sandbox', ...path].join('.'))} means nothing here and is not honoured.`
+    tell('warning', 'settings-key-unknown', message, placeOf(['sandbox', ...path]))
+  }
+  return parsed.data
 }
 
 function valueAt(raw: unknown, path: readonly string[]): unknown {

@@ -8,6 +8,7 @@
  */
 import { envelope } from '../../definitions/context/envelope.ts'
 import { unparsedInput } from '../../effects/model/accumulate-reply.ts'
+import { sandboxedRunner } from '../../effects/process/sandboxed-runner.ts'
 import { GraceOver, withGrace } from '../../effects/process/with-grace.ts'
 import type { Intent, Tool, ToolContext, ToolOutput } from '../../effects/tools/tool.ts'
 import { ToolRefusal } from '../../effects/tools/tool-refusal.ts'
@@ -258,6 +259,10 @@ function contextOf(
   let notices = 0
   const hasEnv = Object.keys(core.env).length > 0
   const writableRoots = [...agent.equipment.writableRoots, ...core.directories]
+  const processes =
+    core.sandbox === undefined
+      ? core.processes
+      : sandboxedRunner(core.processes, core.sandbox, { cwd: agent.cwd, writableRoots })
   return {
     agentId: agent.id,
     callId,
@@ -269,7 +274,7 @@ function contextOf(
     processes: {
       endSurvivors: (recorded, agentIds) => core.processes.endSurvivors(recorded, agentIds),
       run: (request) =>
-        core.processes.run({
+        processes.run({
           ...request,
           ...(hasEnv && { env: { ...core.env, ...request.env } }),
           onStarted: (process) => {

@@ -83,18 +83,6 @@ describe('a command', () => {
     expect(output).not.toContain('\n500\n')
   })
 
-  it('is run by way of a sandbox where there is one, and not at all when that fails', async () => {
-    const quoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`
-    const inside = createLocalProcessRunner({
-      wrapCommand: async (command) => `env BOX=closed sh -c ${quoted(command)}`,
-    })
-    expect((await inside.run(request('echo "it is $BOX"'))).output).toBe('it is closed\n')
-    const wrapCommand = async (): Promise<string> => Promise.reject(new Error('no sandbox here'))
-    const broken = createLocalProcessRunner({ wrapCommand })
-    await expect(broken.run(request('touch ran'))).rejects.toThrow('no sandbox here')
-    expect(existsSync(join(cwd, 'ran'))).toBe(false)
-  })
-
   it('can open its error stream by name', async () => {
     expect((await run('echo there > /dev/stderr')).output).toBe('there\n')
   })

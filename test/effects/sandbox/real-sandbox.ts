@@ -1,0 +1,18 @@
+/** The real sandbox of this machine, where it has one. */
+import { rgPath } from '@vscode/ripgrep'
+import { loadSandboxManager } from '../../../src/effects/sandbox/sandbox-manager.ts'
+
+/** Why it cannot be tested here; undefined where it can. */
+export const noSandboxHere: string | undefined = await (async () => {
+  if (process.platform !== 'linux') return `these tests are for Linux, not ${process.platform}`
+  try {
+    const manager = await loadSandboxManager()
+    const { errors } = manager.checkDependencies({ command: rgPath })
+    return errors.length > 0 ? errors.join('; ') : undefined
+  } catch (error) {
+    return String(error)
+  }
+})()
+
+if (noSandboxHere !== undefined)
+  process.stderr.write(`The real sandbox is not tested: ${noSandboxHere} (needs bubblewrap and socat).\n`)
