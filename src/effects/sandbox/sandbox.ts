@@ -12,7 +12,7 @@ import { existsSync, realpathSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { rgPath } from '@vscode/ripgrep'
+import { messageOf } from '../../definitions/message-of.ts'
 import type { SandboxPlan } from '../../definitions/sandbox/options.ts'
 import { SandboxError } from './sandbox-error.ts'
 import { loadSandboxManager, type SandboxManager } from './sandbox-manager.ts'
@@ -113,13 +113,14 @@ async function open({ plan, warn, load = loadSandboxManager }: SandboxSurroundin
   const manager = await load()
   if (process.platform === 'win32' || !manager.isSupportedPlatform())
     throw new SandboxError('sandbox-unsupported', `it does not work on this system (${process.platform})`)
+  const rgPath = await ripgrepPath()
   const { errors, warnings } = manager.checkDependencies({ command: rgPath })
   if (errors.length > 0)
     throw new SandboxError(
       'sandbox-unsupported',
       `it needs what is not here: ${errors.join('; ')}. On Debian and Ubuntu: apt-get install bubblewrap socat`,
     )
-  const leave = await shareManager(manager, plan)
+  const leave = await shareManager(manager, plan, rgPath)
   try {
     const temp = await mkdtemp(join(realpathSync(tmpdir()), 'troupe-sandbox-'))
     for (const warning of warnings) warn(`The sandbox of agents' commands protects less: ${warning}.`)
@@ -127,6 +128,15 @@ async function open({ plan, warn, load = loadSandboxManager }: SandboxSurroundin
   } catch (error) {
     await leave()
     throw error
+  }
+}
+
+/** Not before it is wanted: nothing of an engine needs it at its start, and the package throws where it has no program. */
+async function ripgrepPath(): Promise<string> {
+  try {
+    return (await import('@vscode/ripgrep')).rgPath
+  } catch (cause) {
+    throw new SandboxError('sandbox-unsupported', `it needs ripgrep: ${messageOf(cause)}`, cause)
   }
 }
 

@@ -14,7 +14,6 @@
 import { accessSync, constants, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { rgPath } from '@vscode/ripgrep'
 import { messageOf } from '../../definitions/message-of.ts'
 import { attempt } from '../attempt.ts'
 import { SandboxError } from './sandbox-error.ts'
@@ -22,6 +21,7 @@ import type { SandboxManager, SandboxNetwork } from './sandbox-manager.ts'
 
 interface Shared {
   readonly network: string
+  readonly ripgrep: string
   readonly ignoreSignals: () => void
   readonly socat: SocatScript
   users: number
@@ -36,10 +36,11 @@ const ending = new WeakMap<SandboxManager, Promise<void>>()
 export async function shareManager(
   manager: SandboxManager,
   network: SandboxNetwork,
+  ripgrep: string,
 ): Promise<() => Promise<void>> {
   await ending.get(manager)
   const wanted = JSON.stringify([network.allowedDomains.toSorted(), network.deniedDomains.toSorted()])
-  const shared = inUse.get(manager) ?? startShared(manager, network, wanted)
+  const shared = inUse.get(manager) ?? startShared(manager, { network, ripgrep }, wanted)
   if (shared.network !== wanted)
     throw new SandboxError(
       'sandbox-taken',
@@ -62,7 +63,7 @@ export async function shareManager(
   return leave
 }
 
-function startShared(manager: SandboxManager, network: SandboxNetwork, key: string): Shared {
+function startShared(manager: SandboxManager, what: SharedConfig, key: string): Shared {
   if (manager.getProxyPort() !== undefined)
     throw new SandboxError(
       'sandbox-taken',
@@ -70,16 +71,16 @@ function startShared(manager: SandboxManager, network: SandboxNetwork, key: stri
     )
   const ignoreSignals = listenForSignals(manager)
   const socat = writeSocatScript()
-  const started = start(manager, network, socat)
-  const shared: Shared = { network: key, users: 0, ignoreSignals, socat, started }
+  const started = start(manager, what, socat)
+  const shared: Shared = { ...what, network: key, users: 0, ignoreSignals, socat, started }
   inUse.set(manager, shared)
   return shared
 }
 
-async function start(manager: SandboxManager, network: SandboxNetwork, socat: SocatScript): Promise<void> {
+async function start(manager: SandboxManager, what: SharedConfig, socat: SocatScript): Promise<void> {
   try {
     await manager.initialize({
-      ...configOf(network),
+      ...configOf(what),
       ...(socat.path !== undefined && { socatPath: socat.path }),
     })
   } catch (cause) {
@@ -89,14 +90,20 @@ async function start(manager: SandboxManager, network: SandboxNetwork, socat: So
   }
 }
 
-const configOf = (network: SandboxNetwork) => ({
+interface SharedConfig {
+  readonly network: SandboxNetwork
+  /** The program's path. */
+  readonly ripgrep: string
+}
+
+const configOf = ({ network, ripgrep }: SharedConfig) => ({
   network: { allowedDomains: [...network.allowedDomains], deniedDomains: [...network.deniedDomains] },
   // For commands that say nothing themselves, of which there are none.
   filesystem: { allowWrite: [], denyWrite: [], denyRead: [] },
-  ripgrep: { command: rgPath },
+  ripgrep: { command: ripgrep },
 })
 
-function endShared(manager: SandboxManager, { ignoreSignals, socat }: Shared): Promise<void> {
+function endShared(manager: SandboxManager, { ignoreSignals, socat, ripgrep }: Shared): Promise<void> {
   inUse.delete(manager)
   ignoreSignals()
   // A proxy that does not end is not worth failing for: nothing connects through it any more.
@@ -105,7 +112,7 @@ function endShared(manager: SandboxManager, { ignoreSignals, socat }: Shared): P
     .catch(() => {})
     .then(() => {
       // It would look for our script for ever.
-      manager.updateConfig(configOf({ allowedDomains: [], deniedDomains: [] }))
+      manager.updateConfig(configOf({ network: { allowedDomains: [], deniedDomains: [] }, ripgrep }))
       socat.remove()
     })
   ending.set(manager, ended)

@@ -101,8 +101,19 @@ export function standardTools({ webSearch, webFetch }: StandardToolOptions = {})
   ]
 }
 
+/** Tables are made per engine, and per agent with servers of its own; writing a schema takes longer than all else of it. */
+const described = new WeakMap<Tool, ToolDefinition>()
+
 /** A tool as the Messages API takes it. */
 function definitionOf(tool: Tool): ToolDefinition {
+  const known = described.get(tool)
+  if (known !== undefined) return known
+  const definition = describe(tool)
+  described.set(tool, definition)
+  return definition
+}
+
+function describe(tool: Tool): ToolDefinition {
   const { name, description, jsonSchema } = tool
   if (jsonSchema !== undefined) return { name, description, input_schema: jsonSchema }
   const { $schema: _, ...schema } = z.toJSONSchema(tool.inputSchema, {
