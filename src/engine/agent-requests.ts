@@ -15,18 +15,18 @@ export class AgentRequests {
     this.#agent = agent
   }
 
-  /** The messages of the next request to a model. Rejects as `Agent.loadConversation` does. */
+  /** The messages of the next request to a model. Rejects as `AgentConversation.load` does. */
   async messages(model: string): Promise<readonly RequestMessage[]> {
     return this.#projectionOf(await this.#conversation(), model).messages()
   }
 
-  /** Tokens that the next request sends, roughly. Rejects as `Agent.loadConversation` does. */
+  /** Tokens that the next request sends, roughly. Rejects as `AgentConversation.load` does. */
   async inputTokens(): Promise<number> {
     return inputTokensOf(await this.#conversation(), () => fixedTokensOf(this.#agent.prepared))
   }
 
   #conversation(): Conversation | Promise<Conversation> {
-    return this.#agent.loadedConversation ?? this.#agent.loadConversation()
+    return this.#agent.conversation.loaded ?? this.#agent.conversation.load()
   }
 
   /** A fork shares what its parent's requests are made of. */
@@ -40,7 +40,7 @@ export class AgentRequests {
 
   /** What requests to a model are made of, if it is about that conversation. */
   projectionFor(conversation: Conversation | undefined, model: string): RequestMessages | undefined {
-    const isSame = conversation !== undefined && conversation === this.#agent.loadedConversation
+    const isSame = conversation !== undefined && conversation === this.#agent.conversation.loaded
     return isSame && this.#made?.model === model ? this.#made.projection : undefined
   }
 }

@@ -11,11 +11,13 @@ import { discardSnapshots, findSnapshot, writeSnapshot } from '../journal/snapsh
 import { MACHINE_VERSION } from '../machines/agent/events.ts'
 import { agentMachine } from '../machines/agent/machine.ts'
 import type { AgentId } from '../machines/ids.ts'
+import type { Agent } from './agent.ts'
 import type { EngineCore } from './core.ts'
 import { EngineError, messageOf } from './errors.ts'
 import { newLosses } from './log-losses.ts'
+import type { LogPlace } from './log-writing.ts'
 import type { ReadAgent } from './read-agent.ts'
-import { readAgent, readAgentFrom, UnusableSnapshot } from './read-agent.ts'
+import { readAgent, readAgentFrom, resultOf, UnusableSnapshot } from './read-agent.ts'
 import type { Session } from './session.ts'
 import { VERSION } from './version.ts'
 
@@ -95,14 +97,34 @@ export class AgentSnapshots {
     this.#newEvents += 1
   }
 
-  /** Whether it is time for one. `closing`: there will be no better moment. */
-  isDue(closing: boolean): boolean {
+  /** Starts to write one of what the agent is now, if it is time for that. `closing`: there will be no better moment. */
+  writeIfDue(agent: Agent, { offset, lastEvent, cursor }: LogPlace, closing: boolean): void {
+    if (!this.#isDue(closing)) return
+    const { digest } = agent
+    // The report that a stop hook's detour must not lose is content, which a snapshot does not hold.
+    if (digest.keepsReport) return
+    // A finished child is not opened again.
+    if (agent.parent !== undefined && !agent.isRunning) return
+    // Behind the last event there may be bytes that are none, until the next one is written.
+    if (lastEvent?.to !== offset) return
+    const { birth, run } = agent
+    this.write({
+      agentId: agent.id,
+      offset,
+      lastEvent: { seq: lastEvent.seq, from: lastEvent.from },
+      cursor,
+      birth,
+      ...resultOf({ state: { birth, run: run?.snapshot }, digest }),
+    })
+  }
+
+  #isDue(closing: boolean): boolean {
     const { snapshotEvery } = this.#core
     const enough = closing ? Math.ceil(snapshotEvery * WORTH_A_FILE) : snapshotEvery
     return !this.#isOff && this.#writing === undefined && this.#newEvents >= enough
   }
 
-  /** Starts to write one. The parts of the snapshot must never change again. */
+  /** Starts to write one. Its parts must never change again. */
   write(snapshot: Omit<Snapshot, 'program' | 'sessionId'>): void {
     this.#newEvents = 0
     const slot = this.#next

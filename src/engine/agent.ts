@@ -9,56 +9,41 @@ import type { AgentDefinition } from '../definitions/agent-definition.ts'
 import type { PermissionMode } from '../definitions/permission-mode.ts'
 import type { ModelDelta, ToolDefinition } from '../effects/model/model.ts'
 import type { SeenFilesRecord } from '../effects/tools/seen-files.ts'
-import type { TodoItem } from '../effects/tools/todo-list.ts'
-import { todosOfResult } from '../effects/tools/todo-list.ts'
 import type { Encoded } from '../journal/encode.ts'
-import type { Conversation } from '../journal/projections/conversation.ts'
-import { createConversation } from '../journal/projections/conversation.ts'
 import type { ModelUsage } from '../journal/projections/usage.ts'
 import type { MaybePromise } from '../journal/storage.ts'
 import { StorageError } from '../journal/storage.ts'
 import type { Phase } from '../machines/agent/accepts.ts'
 import { isBeforeSettling, phaseOf } from '../machines/agent/accepts.ts'
-import type {
-  AgentEvent,
-  AgentEventOf,
-  EventDraft,
-  Fault,
-  Recorded,
-  RunKey,
-} from '../machines/agent/events.ts'
+import type { AgentEventOf, EventDraft, Fault, Recorded, RunKey } from '../machines/agent/events.ts'
 import type { AgentState } from '../machines/agent/fold.ts'
 import { foldAgent, isActive, isBetweenRuns } from '../machines/agent/fold.ts'
-import type { PromptContent, ToolUseBlock } from '../machines/agent/messages.ts'
+import type { ToolUseBlock } from '../machines/agent/messages.ts'
 import { isToolUse } from '../machines/agent/messages.ts'
-import { runName } from '../machines/agent/run-key.ts'
 import type { AgentId, CallId } from '../machines/ids.ts'
+import { AgentConversation } from './agent-conversation.ts'
 import { AgentEquipment } from './agent-equipment.ts'
+import { AgentNews } from './agent-news.ts'
 import { AgentRequests } from './agent-requests.ts'
 import { AgentSnapshots } from './agent-snapshots.ts'
 import type { Denial } from './api.ts'
-import { sharedConversation } from './branch.ts'
 import type { CallLedger } from './call-ledger.ts'
 import type { EngineCore } from './core.ts'
-import { Deadline } from './deadline.ts'
 import { EffectScope } from './effect-scope.ts'
-import { Suspended } from './effects/suspended.ts'
 import { EngineError, JournalError, messageOf, toFault } from './errors.ts'
-import { beginningOf } from './inherit.ts'
-import { LazyConversation } from './lazy-conversation.ts'
 import { LogDigest } from './log-digest.ts'
+import type { LogPlace } from './log-writing.ts'
 import { LogWriting } from './log-writing.ts'
 import type { MailboxOwner, Posted } from './mailbox.ts'
 import { Mailbox } from './mailbox.ts'
 import { modeOf } from './mode.ts'
 import { Occasion } from './occasion.ts'
 import { writeProgress } from './outputs.ts'
-import { ProgressSummaries } from './progress-summaries.ts'
 import type { ReadAgent } from './read-agent.ts'
-import { resultOf } from './read-agent.ts'
-import { REVIEW } from './review/classify.ts'
 import { RunActor } from './run-actor.ts'
+import { RunBounds } from './run-bounds.ts'
 import { elapsed } from './run-clock.ts'
+import { RunNotes } from './run-notes.ts'
 import type { Session } from './session.ts'
 import { StagedEvents } from './staged-events.ts'
 import type { ToldLists } from './tell-listings.ts'
@@ -84,14 +69,6 @@ export interface EndedRun {
   readonly review: AgentEventOf<'review.ended'>['verdict'] | undefined
 }
 
-/** With these a request is over, and its cost is known. */
-const ENDS_OF_REQUESTS: ReadonlySet<AgentEvent['type']> = new Set([
-  'reply.received',
-  'request.failed',
-  'conversation.compacted',
-  'compaction.failed',
-] as const)
-
 export class Agent implements MailboxOwner {
   readonly id: AgentId
   readonly session: Session
@@ -101,10 +78,10 @@ export class Agent implements MailboxOwner {
   readonly deltas$ = new Subject<ModelDelta>()
   readonly equipment: AgentEquipment
   readonly requests: AgentRequests
-  /** Of its running time; undefined where that is not limited. */
-  readonly deadline: Deadline | undefined
-  /** Lines about what it is at; undefined for the root, and where nobody wants them. */
-  readonly summaries: ProgressSummaries | undefined
+  readonly conversation: AgentConversation
+  readonly news: AgentNews
+  readonly bounds: RunBounds
+  readonly notes = new RunNotes()
   readonly phase$ = new BehaviorSubject<Phase | 'idle'>('idle')
 
   /** Rendered by the `prepare` effect, or read back at a resume. */
@@ -115,28 +92,16 @@ export class Agent implements MailboxOwner {
   #actor: RunActor | undefined
   readonly #log: LogWriting
   #digest = new LogDigest()
-  #conversation = LazyConversation.whole(createConversation())
   readonly #snapshots: AgentSnapshots
   readonly #staged: StagedEvents
   readonly #mailbox = new Mailbox(this)
   readonly #core: EngineCore
   #hooksNamed = 0
-  #todos: readonly TodoItem[] = []
-  #lastPrompt: PromptContent = ''
-  #apiDurationMs = 0
   #late = 0
-  /** Budgets whose warning is on its way to the log. */
-  #warning: readonly string[] = []
-  /** Who waits for something to tell it, and who waits for it to leave the foreground. */
-  readonly #news = new Occasion()
-  readonly #leftForeground = new Occasion()
-  /** Which call tells an end, by the name of the run. */
-  readonly #claims = new Map<string, CallId>()
   readonly #nextEnd = new Occasion<EndedRun>()
   #isStarted = false
   /** Why it goes on no more: its log cannot be written, its machine has failed, or the engine lets go of it. */
   #gone: { readonly kind: 'halted' | 'closed'; readonly reason: EngineError } | undefined
-  #hasSeenModeChange = false
 
   constructor(
     core: EngineCore,
@@ -154,9 +119,9 @@ export class Agent implements MailboxOwner {
     this.#snapshots = snapshots
     this.equipment = new AgentEquipment(core, this)
     this.requests = new AgentRequests(this)
-    this.deadline = core.limits.runningMs === undefined ? undefined : new Deadline(core, this)
-    this.summaries =
-      parent !== undefined && core.features.progressSummaries ? new ProgressSummaries(core, this) : undefined
+    this.conversation = new AgentConversation(core, this, (error) => this.#stopForReading(error))
+    this.news = new AgentNews(this)
+    this.bounds = new RunBounds(core, this)
     this.#log = new LogWriting(core, {
       sessionId: session.id,
       agentId: id,
@@ -235,18 +200,6 @@ export class Agent implements MailboxOwner {
     return this.#actor?.snapshot.context.isOutOfTime === true
   }
 
-  /** Whether its log says that a budget is nearly spent, or is about to. */
-  hasBeenWarned(limit: string): boolean {
-    return this.#warning.includes(limit) || this.#digest.warned.includes(limit)
-  }
-
-  /** Says that a budget of its is nearly spent. Nobody waits for it. */
-  warn(event: AgentEventOf<'budget.warned'>): void {
-    this.#warning = [...this.#warning, event.limit]
-    // A rejected post means that the log is gone: the agent has been halted with a better error.
-    this.post(event).catch(() => {})
-  }
-
   /** The model that answers it: its own, or for the rest of a run the one that had to take its place. */
   get model(): string {
     return this.#digest.model ?? this.birth.plan.model.value
@@ -264,16 +217,6 @@ export class Agent implements MailboxOwner {
   /** The permission mode in force, live. */
   get mode(): PermissionMode {
     return modeOf(this.#core, this)
-  }
-
-  /** Whether its mode has changed in this engine, and not only in its log. */
-  get hasSeenModeChange(): boolean {
-    return this.#hasSeenModeChange
-  }
-
-  /** What it wrote down to do, last; nothing after a restart. */
-  get todos(): readonly TodoItem[] {
-    return this.#todos
   }
 
   /** A name for the hooks of one moment, unique in its log. */
@@ -325,38 +268,9 @@ export class Agent implements MailboxOwner {
     return this.isInBackground ? this.session.outputFileOf(this.id) : undefined
   }
 
-  /** Resolves when its run is in the background, at once when it is there already. */
-  leftForeground(): Promise<void> {
-    if (this.isInBackground) return Promise.resolve()
-    return this.#leftForeground.next()
-  }
-
-  /** Resolves with the next thing that it may have to be told. */
-  nextNews(): Promise<void> {
-    return this.#news.next()
-  }
-
-  /** There may be something to tell it. */
-  noteNews(): void {
-    this.#news.happens()
-  }
-
   /** Takes the end of a run in the background upon itself, unless it is at its own end: then `late`. */
   takeChild(child: RunKey): Promise<Posted> {
     return this.#mailbox.postLate(() => (this.#takesChildren ? [{ type: 'child.launched', child }] : []))
-  }
-
-  /**
-   * Whether this call is the one that tells an end that the agent is owed: of several that read it at the same time
-   * the first one is.
-   */
-  claimsEnd(end: RunKey, callId: CallId): boolean {
-    const name = runName(end)
-    const holder = this.#claims.get(name)
-    const isHeld = this.#actor?.snapshot.context.calls.some((call) => call.callId === holder) === true
-    if (isHeld && holder !== callId) return false
-    this.#claims.set(name, callId)
-    return true
   }
 
   /** Why it goes on no more although its run has no end; undefined while it can. */
@@ -370,34 +284,17 @@ export class Agent implements MailboxOwner {
     this.#core.emit({ kind: 'delta', sessionId: this.session.id, agentId: this.id, delta })
   }
 
-  /** Counts time spent waiting for a model, its own or a descendant's. Not in the log: a resume starts at 0. */
-  addApiTime(ms: number): void {
-    this.#apiDurationMs += ms
-  }
-
   /** Counts what was refused to a descendant. */
   addDenials(denials: readonly Denial[]): void {
     this.#digest.addDenials(denials)
   }
 
-  /** Its conversation where that has been read; see {@link loadConversation}. */
-  get loadedConversation(): Conversation | undefined {
-    return this.#conversation.loaded
-  }
-
-  /**
-   * Its conversation, read from the log now if that was opened with a snapshot. When it cannot be read, or is not what
-   * the snapshot says, the agent stops, as on a log that cannot be written, and this rejects with `Suspended`.
-   */
-  async loadConversation(): Promise<Conversation> {
-    try {
-      return await this.#conversation.load()
-    } catch (error) {
-      await this.#snapshots.discard()
-      const failure = EngineError.is(error) ? error : this.#readFailure(error)
-      this.#stopFor(failure)
-      throw new Suspended(failure.message)
-    }
+  /** Stops it, as its log cannot be read or is not what its snapshot says. */
+  async #stopForReading(error: unknown): Promise<EngineError> {
+    await this.#snapshots.discard()
+    const failure = EngineError.is(error) ? error : this.#readFailure(error)
+    this.#stopFor(failure)
+    return failure
   }
 
   #readFailure(error: unknown): JournalError {
@@ -421,11 +318,6 @@ export class Agent implements MailboxOwner {
     if (reply === undefined || reply.reply.stop_reason !== 'max_tokens') return false
     const last = reply.reply.content.at(-1)
     return last !== undefined && isToolUse(last) && reply.calls.at(-1)?.callId === callId
-  }
-
-  /** What the run was asked; empty after a restart in the middle of one. */
-  get lastPrompt(): PromptContent {
-    return this.#lastPrompt
   }
 
   /** Whether the run was prepared with a tool of this name. */
@@ -483,8 +375,7 @@ export class Agent implements MailboxOwner {
     this.#snapshotIfDue(true)
     this.#gone ??= { kind: 'closed', reason }
     this.#core.keepAlive.release(this)
-    this.deadline?.end()
-    this.summaries?.end()
+    this.bounds.end()
     this.#actor?.stop()
     this.#nextEnd.fails(reason)
     await this.scope.settled()
@@ -493,27 +384,18 @@ export class Agent implements MailboxOwner {
     this.phase$.complete()
   }
 
-  /** The conversation of a branch begins with what it shares, and that of a fork with its parent's. */
-  #behindBase(own: LazyConversation): LazyConversation {
-    const base = this.#birth?.base
-    const { parent } = this
-    const inherits = this.#birth?.inherits
-    if (inherits !== undefined && parent !== undefined)
-      return own.onto(async () => beginningOf(await parent.loadConversation(), inherits))
-    return base === undefined ? own : own.after(() => sharedConversation(this.#core, base, this.logPath))
+  /** Takes what its log says. Nothing runs before {@link restart}. */
+  restore(read: LogPlace & Pick<ReadAgent, 'state' | 'digest' | 'conversation'>): void {
+    this.#restoreState(read)
+    this.conversation.restore(read.conversation)
   }
 
-  /** Takes what its log says. Nothing runs before {@link restart}. */
-  restore(
-    read: Pick<ReadAgent, 'state' | 'digest' | 'conversation' | 'cursor' | 'offset' | 'lastEvent'>,
-  ): void {
+  #restoreState(read: LogPlace & Pick<ReadAgent, 'state' | 'digest'>): void {
     const { state } = read
     this.#birth = state.birth
     this.#log.goOnFrom(read)
     this.#digest = read.digest
     this.#describeItself()
-    // What it has already is behind its base already.
-    if (read.conversation !== this.#conversation) this.#conversation = this.#behindBase(read.conversation)
     if (state.run !== undefined) {
       this.#actor = RunActor.restore(this.#core.machine(), state.run, this.#onActorError, this.#inspector())
     }
@@ -533,12 +415,7 @@ export class Agent implements MailboxOwner {
     }
     await this.append(lines.map(({ text }) => text).join(''))
     for (const encoded of lines) this.#take(encoded)
-    this.restore({
-      state: folded,
-      digest: this.#digest,
-      conversation: this.#conversation,
-      ...this.#log.place,
-    })
+    this.#restoreState({ state: folded, digest: this.#digest, ...this.#log.place })
     for (const { recorded } of lines) this.#emitFact(recorded)
   }
 
@@ -549,7 +426,7 @@ export class Agent implements MailboxOwner {
     this.#isStarted = true
     this.#core.keepAlive.hold(this)
     this.#actor?.start()
-    this.deadline?.begin()
+    this.bounds.deadline?.begin()
     this.#showPhase()
   }
 
@@ -572,7 +449,7 @@ export class Agent implements MailboxOwner {
     const { event } = recorded
     if (event.type === 'agent.spawned') {
       this.#birth = event
-      this.#conversation = this.#behindBase(this.#conversation)
+      this.conversation.begin()
     }
     if (actor !== this.#actor) {
       this.#actor = actor
@@ -581,61 +458,18 @@ export class Agent implements MailboxOwner {
       this.#actor?.start()
     }
     this.#take(encoded)
-    // Now that its digest has what it cost, and before the next one begins.
-    if (ENDS_OF_REQUESTS.has(event.type)) this.session.budget.release(this.id)
-    if (event.type === 'review.ended')
-      this.session.budget.keepAgain({ agentId: this.id, run: this.runNumber }, this.modelUsage)
-    if (event.type === 'review.ended' || event.type === 'agent.ended')
-      this.session.budget.release(this.id, REVIEW)
+    this.bounds.settle(event)
     if (event.type !== 'agent.spawned' && !isBetweenRuns(this.#actor?.snapshot, event))
       this.#actor?.apply(event)
     this.#emitFact(recorded)
     this.#showPhase()
-    this.#watchLimits(event)
-    this.#wakeWaiters(event)
+    this.bounds.follow(event)
+    // What the lists said is gone from the conversation.
+    if (event.type === 'conversation.compacted') this.toldLists.clear()
+    this.news.follow(event)
     if (event.type === 'agent.ended') this.#onEnd(event)
-    if (event.type === 'mode.changed') this.#hasSeenModeChange = true
     // Behind the last of a batch, log and agent are at one.
     if (this.#staged.isEmpty) this.#snapshotIfDue(false)
-  }
-
-  #watchLimits({ type }: AgentEvent): void {
-    if (type === 'run.started') {
-      this.#warning = []
-      this.deadline?.begin()
-    } else if (type === 'agent.ended') this.deadline?.end()
-    // What the lists said is gone from the conversation.
-    else if (type === 'conversation.compacted') this.toldLists.clear()
-    if (this.#actor !== undefined && !isBeforeSettling(this.#actor.snapshot)) this.summaries?.end()
-    // A request that was given up holds nothing any more.
-    const phase = this.phase$.value
-    if (this.session.budget.holds(this.id) && phase !== 'requesting' && phase !== 'compacting')
-      this.session.budget.release(this.id)
-  }
-
-  #wakeWaiters(event: AgentEvent): void {
-    switch (event.type) {
-      case 'message.accepted':
-      case 'child.launched':
-        this.noteNews()
-        return
-      case 'message.added':
-      case 'run.started':
-        for (const key of event.tells ?? []) this.session.forgetEnd(key)
-        return
-      case 'call.ended':
-        if (event.delivered === undefined) return
-        this.#claims.delete(runName(event.delivered))
-        this.session.forgetEnd(event.delivered)
-        return
-      case 'child.released':
-        if (event.isUndeliverable === true) this.session.forgetEnd(event.child)
-        return
-      case 'agent.backgrounded':
-        this.#leftForeground.happens()
-        return
-      default:
-    }
   }
 
   halt(error: unknown): void {
@@ -654,10 +488,8 @@ export class Agent implements MailboxOwner {
     this.#gone ??= { kind: 'halted', reason: failure }
     this.#core.keepAlive.release(this)
     this.#mailbox.close()
-    this.deadline?.end()
-    this.summaries?.end()
-    this.session.budget.release(this.id)
-    this.session.budget.release(this.id, REVIEW)
+    this.bounds.end()
+    this.bounds.release()
     this.#actor?.stop()
     this.#nextEnd.fails(failure)
     if (wasRunning) this.session.onHalt(this, failure.message)
@@ -680,14 +512,10 @@ export class Agent implements MailboxOwner {
   #take(encoded: Encoded): void {
     const { recorded } = encoded
     const place = this.#log.noteDurable(encoded)
-    if (recorded.event.type === 'run.started') {
-      this.#apiDurationMs = 0
-      this.#lastPrompt = recorded.event.content
-    }
-    if (recorded.event.type === 'call.ended') this.#noteTodos(recorded.event.toolUseResult)
+    this.notes.push(recorded.event)
     this.#digest.push(recorded, place)
     this.#describeItself()
-    this.#conversation.push(recorded)
+    this.conversation.push(recorded)
     this.#snapshots.count()
   }
 
@@ -700,30 +528,8 @@ export class Agent implements MailboxOwner {
     this.#log.moveTo(cwd, branch)
   }
 
-  #noteTodos(result: unknown): void {
-    if (typeof result === 'object' && result !== null && 'newTodos' in result)
-      this.#todos = todosOfResult(result) ?? this.#todos
-  }
-
   #snapshotIfDue(closing: boolean): void {
-    if (this.#gone?.kind === 'halted' || !this.#snapshots.isDue(closing)) return
-    // The report that a stop hook's detour must not lose is content, which a snapshot does not hold.
-    if (this.#digest.keepsReport) return
-    // A finished child is not opened again.
-    if (this.parent !== undefined && !this.isRunning) return
-    // Behind the last event there may be bytes that are none, until the next one is written.
-    const { offset, lastEvent, cursor } = this.#log.place
-    if (lastEvent?.to !== offset) return
-    const { seq, from } = lastEvent
-    const { birth } = this
-    this.#snapshots.write({
-      agentId: this.id,
-      offset,
-      lastEvent: { seq, from },
-      cursor,
-      birth,
-      ...resultOf({ state: { birth, run: this.run?.snapshot }, digest: this.#digest }),
-    })
+    if (this.#gone?.kind !== 'halted') this.#snapshots.writeIfDue(this, this.#log.place, closing)
   }
 
   #endedRun(ended: AgentEventOf<'agent.ended'>): EndedRun {
@@ -733,7 +539,7 @@ export class Agent implements MailboxOwner {
       text: reportText,
       stopReason,
       modelUsage,
-      apiDurationMs: this.#apiDurationMs,
+      apiDurationMs: this.notes.apiDurationMs,
       denials,
       review: review?.verdict,
     }

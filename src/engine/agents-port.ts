@@ -143,7 +143,7 @@ async function askParent(
   const receipt = await session.inTurn(parent.id, () => deliver(core, caller, parent.id, text, key, signal))
   if (receipt.kind === 'refused') return { kind: 'unanswered', why: receipt.message }
   while (true) {
-    const arrived = caller.nextNews()
+    const arrived = caller.news.next()
     const answer = caller.digest.mail.find(
       ({ origin }) => origin.from === 'agent' && origin.agentId === parent.id,
     )

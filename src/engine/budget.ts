@@ -229,7 +229,7 @@ function isWithin(agent: Agent, owner: Agent): boolean {
 function warn(standing: OwnedStanding): void {
   const { owner } = standing
   for (const { limit, of, used } of nearlySpent(standing)) {
-    if (!owner.isRunning || owner.hasBeenWarned(limit)) continue
-    owner.warn({ type: 'budget.warned', limit, of, used })
+    if (!owner.isRunning || owner.bounds.hasBeenWarned(limit)) continue
+    owner.bounds.warn({ type: 'budget.warned', limit, of, used })
   }
 }

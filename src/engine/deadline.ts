@@ -55,8 +55,8 @@ export class Deadline {
       if (!this.#agent.isRunning) return
       const now = usedMs(this.#agent)
       if (now >= limit) return this.#expire(limit)
-      if (isOwn && now >= soft && !this.#agent.hasBeenWarned('time'))
-        this.#agent.warn({ type: 'budget.warned', limit: 'time', of: limit, used: Math.round(now) })
+      if (isOwn && now >= soft && !this.#agent.bounds.hasBeenWarned('time'))
+        this.#agent.bounds.warn({ type: 'budget.warned', limit: 'time', of: limit, used: Math.round(now) })
       this.#watch(limit)
     })
   }

@@ -35,7 +35,7 @@ function changeInForce(core: EngineCore, agent: Agent): AgentEventOf<'mode.chang
   const change = agent.digest.modeChange
   if (change === undefined || agent.parent !== undefined || change.event.given !== core.root.mode)
     return undefined
-  return change.run === agent.runNumber || agent.hasSeenModeChange ? change.event : undefined
+  return change.run === agent.runNumber || agent.notes.hasSeenModeChange ? change.event : undefined
 }
 
 /**

@@ -130,7 +130,7 @@ export class ProgressSummaries {
       // Whatever a model does with a question that nobody needs answered: the agent's own requests will tell.
       return signal.aborted ? undefined : 'failed'
     } finally {
-      if (startedAt !== undefined) agent.addApiTime(clock.now() - startedAt)
+      if (startedAt !== undefined) agent.notes.addApiTime(clock.now() - startedAt)
     }
   }
 }

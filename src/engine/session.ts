@@ -466,7 +466,7 @@ export class Session {
 
   /** There may be something to tell an agent: one that runs looks itself, an idle root is woken. */
   noteNews(agent: Agent): void {
-    agent.noteNews()
+    agent.news.note()
     if (agent.parent === undefined && !agent.isRunning && agent.digest.owed.length > 0)
       this.closeAfter(wake(this.#core, agent))
   }

@@ -9,7 +9,7 @@ export function awaitNews(core: EngineCore): Effect<EffectInput> {
   return async ({ agent, signal }) => {
     while (true) {
       // Before it looks, so that nothing arrives in between.
-      const arrived = agent.nextNews()
+      const arrived = agent.news.next()
       // Ends of one moment are told together.
       await nextMacrotask()
       const news = await newsFor(core, agent)

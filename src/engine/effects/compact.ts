@@ -27,7 +27,7 @@ const ATTEMPTS = 2
 export function compact(core: EngineCore): Effect<EffectInput> {
   return async (effect) => {
     const { agent } = effect
-    const conversation = await agent.loadConversation()
+    const conversation = await agent.conversation.load()
     const part = summed(conversation)
     if (part === undefined) return [failed(NOTHING_TO_SUM_UP)]
     const turns = agent.run?.snapshot.context.turns ?? 0
@@ -101,7 +101,7 @@ async function summarise(
       if (!ModelError.is(error) || signal.aborted) throw error
       why = { code: error.code, message: error.message, retryable: error.retryable }
     } finally {
-      agent.addApiTime(core.clock.now() - startedAt)
+      agent.notes.addApiTime(core.clock.now() - startedAt)
     }
   }
   return { kind: 'none', event: failed(why, modelUsage) }

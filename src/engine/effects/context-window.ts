@@ -25,7 +25,7 @@ export async function makeRoom(
   const tokens = await agent.requests.inputTokens()
   const most = mostTokens(core, agent.model)
   if (tokens <= most) return undefined
-  const conversation = await agent.loadConversation()
+  const conversation = await agent.conversation.load()
   const cut = await cutResults(core, agent, conversation, tokens - most * ROOM_AGAIN)
   if (cut !== undefined) {
     await agent.post(cut)

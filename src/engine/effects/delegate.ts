@@ -187,7 +187,7 @@ async function endOrBackground(
   signal.addEventListener('abort', kill, { once: true })
   const cancelTimer = core.features.autoBackground ? backgroundInTime(core, child) : undefined
   try {
-    const left = child.leftForeground().then(() => 'background' as const)
+    const left = child.news.leftForeground().then(() => 'background' as const)
     const end = await Promise.race([left, child.ended()])
     // It was told to stop before it was out of these hands.
     return end === 'background' && signal.aborted ? await child.ended() : end
@@ -216,7 +216,7 @@ function delivered(
   const { ended } = end
   agent.session.budget.keep(child, ended.run, end.modelUsage)
   letGo(child)
-  agent.addApiTime(end.apiDurationMs)
+  agent.notes.addApiTime(end.apiDurationMs)
   agent.addDenials(end.denials)
   const { birth, logPath } = child
   const maxChars = agent.session.limits.agentResultChars

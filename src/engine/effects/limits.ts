@@ -46,7 +46,7 @@ export interface Haste {
 }
 
 /** Watches a request. Without a limit of running time it costs nothing. */
-export function inTime({ deadline }: Agent, signal: AbortSignal): Haste {
+export function inTime({ bounds: { deadline } }: Agent, signal: AbortSignal): Haste {
   if (deadline === undefined) return { signal, isOver: false, note: () => {}, end: () => {} }
   const given = new AbortController()
   let hasBegun = false

@@ -36,7 +36,7 @@ export function requestModel(core: EngineCore): Effect<EffectInput> {
       maxTokens: admission.maxTokens,
       source: agent.requestSource,
     })
-    agent.summaries?.note(request)
+    agent.bounds.summaries?.note(request)
     const startedAt = core.clock.now()
     const haste = inTime(agent, signal)
     try {
@@ -46,7 +46,7 @@ export function requestModel(core: EngineCore): Effect<EffectInput> {
       })
       const { requestId } = collected
       const reply = checkedReply(collected.reply)
-      agent.addApiTime(core.clock.now() - startedAt)
+      agent.notes.addApiTime(core.clock.now() - startedAt)
       return [
         {
           type: 'reply.received',
@@ -56,7 +56,7 @@ export function requestModel(core: EngineCore): Effect<EffectInput> {
         },
       ]
     } catch (error) {
-      agent.addApiTime(core.clock.now() - startedAt)
+      agent.notes.addApiTime(core.clock.now() - startedAt)
       if (haste.isOver && !signal.aborted) return [refusedForTime(core, agent)]
       if (!ModelError.is(error) || signal.aborted) throw error
       const change = changeOfModel(core, model, error)

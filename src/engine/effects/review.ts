@@ -81,7 +81,7 @@ export async function judge(core: EngineCore, agent: Agent, signal: AbortSignal)
 }
 
 async function judgeWork(core: EngineCore, agent: Agent, signal: AbortSignal): Promise<Judgement> {
-  const entries = entriesOfRun(await agent.loadConversation())
+  const entries = entriesOfRun(await agent.conversation.load())
   return classify(
     core,
     agent,

@@ -286,7 +286,7 @@ function contextOf(
     seen: agent.seen,
     shells: agent.equipment.shells,
     agents: agentsPort(core, agent, signal),
-    todos: () => agent.todos,
+    todos: () => agent.notes.todos,
     mayFetch: (url) => fetchGuard(core, agent)(url),
     notify: (text) => {
       notices += 1
@@ -350,7 +350,7 @@ async function endedResult(
     result: { type: 'tool_result', tool_use_id: block.id, content, ...(isError && { is_error: true }) },
     ...(output.structured !== undefined && { toolUseResult: output.structured }),
     ...(output.files !== undefined && { files: [...output.files] }),
-    ...(owed !== undefined && agent.claimsEnd(owed, callId) && { delivered: owed }),
+    ...(owed !== undefined && agent.news.claimsEnd(owed, callId) && { delivered: owed }),
     ...(injects !== undefined && injects.length > 0 && { injects }),
   }
 }

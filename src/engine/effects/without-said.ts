@@ -24,7 +24,7 @@ export async function withoutSaid(
 }
 
 async function messagesOfTurn(agent: Agent): Promise<MessageAdded[]> {
-  const conversation = await agent.loadConversation()
+  const conversation = await agent.conversation.load()
   const said: MessageAdded[] = []
   for (let i = conversation.length - 1; i >= 0; i -= 1) {
     const event = conversation.at(i)?.event

@@ -60,7 +60,7 @@ async function decisionsOf(
       : undefined,
     await hooks.decide(
       agent,
-      { event: 'UserPromptSubmit', facts: { prompt: contentText(agent.lastPrompt) } },
+      { event: 'UserPromptSubmit', facts: { prompt: contentText(agent.notes.prompt) } },
       signal,
     ),
   ]

@@ -45,7 +45,7 @@ export async function classify(
     if (usage === undefined) budget.release(agent.id, about)
     else budget.answered(agent, about, model ?? modelId, usage)
   }
-  agent.addApiTime(judgement.durationMs)
+  agent.notes.addApiTime(judgement.durationMs)
   return judgement
 }
 

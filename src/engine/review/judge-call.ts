@@ -43,7 +43,7 @@ export async function withVerdict(
 
 async function judge(core: EngineCore, call: Call, tool: Tool, input: unknown): Promise<Verdict> {
   const { agent, callId, signal } = call
-  const prompt = promptOf(entriesOfRun(await agent.loadConversation()))
+  const prompt = promptOf(entriesOfRun(await agent.conversation.load()))
   const judgement = await classify(
     core,
     agent,

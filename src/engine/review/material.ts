@@ -11,7 +11,7 @@ import type { Agent } from '../agent.ts'
  */
 export async function userWordsOf({ session }: Agent): Promise<readonly string[]> {
   const words: string[] = []
-  for (const { event } of (await session.root.loadConversation()).entries()) {
+  for (const { event } of (await session.root.conversation.load()).entries()) {
     if (event.type !== 'run.started' && event.type !== 'message.added') continue
     if (event.origin.from === 'user') words.push(contentText(event.content))
   }
