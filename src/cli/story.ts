@@ -87,7 +87,10 @@ function tell(event: AgentEvent, at: number, agent: Agent, cwd: string): Told[] 
       const took = call === undefined ? '' : ` ${formatDuration(at - call.at)}`
       const name = call?.name ?? event.callId
       const result = event.result.content === undefined ? '' : `: ${excerpt(event.result.content)}`
-      return line(`← ${name} ${event.outcome}${took}${result}`, event.outcome === 'ok' ? 'quiet' : 'bad')
+      return [
+        ...line(`← ${name} ${event.outcome}${took}${result}`, event.outcome === 'ok' ? 'quiet' : 'bad'),
+        ...(event.answers?.approve === true ? line('■ has agreed to stop') : []),
+      ]
     }
     case 'request.failed':
       return line(`✖ no reply after ${counted(event.attempts, 'attempt')}: ${event.fault.message}`, 'bad')
@@ -156,10 +159,7 @@ function tell(event: AgentEvent, at: number, agent: Agent, cwd: string): Told[] 
     case 'name.registered':
       return line(`· ${event.agentId} is called "${event.name}"`, 'quiet')
     case 'message.accepted':
-      return line(
-        `· has a message of ${event.origin.from === 'agent' ? event.origin.agentId : event.origin.from}`,
-        'quiet',
-      )
+      return line(`· ${messageInWords(event)}`, 'quiet')
     case 'servers.requested':
       return line(`+ MCP ${event.servers.join(', ')}`, 'quiet')
     case 'hook.started':
@@ -194,6 +194,22 @@ function tell(event: AgentEvent, at: number, agent: Agent, cwd: string): Told[] 
 function judged({ verdict }: AgentEventOf<'review.ended' | 'call.classified'>): string {
   const why = verdict.kind === 'unavailable' ? verdict.why : verdict.reason
   return oneLine(`${verdict.kind}${why === undefined ? '' : ` (${why})`}`, 400)
+}
+
+function messageInWords({ origin, means }: AgentEventOf<'message.accepted'>): string {
+  const from = origin.from === 'agent' ? origin.agentId : origin.from
+  switch (means?.kind) {
+    case undefined:
+      return `has a message of ${from}`
+    case 'shutdown_request':
+      return `is asked to stop by ${from}`
+    case 'shutdown_response':
+      return `${from} ${means.approve ? 'agrees to stop' : 'does not agree to stop'}`
+    case 'plan_approval_request':
+      return `is shown a plan by ${from}`
+    case 'plan_approval_response':
+      return `has the word on its plan of ${from}: ${means.approve ? 'approved' : 'not approved'}`
+  }
 }
 
 function answerInWords({ answer }: AgentEventOf<'question.answered'>): string {

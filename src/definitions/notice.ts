@@ -5,6 +5,7 @@
  *   N2  One text for all that is new: a model reads one message, not one per agent.
  */
 import { envelope, inert } from './context/envelope.ts'
+import type { MessageMeaning } from './message-meaning.ts'
 import type { ReportFacts } from './report.ts'
 import { agentResultContent, totalTokensOf } from './report.ts'
 import { reviewNote } from './review/notes.ts'
@@ -29,6 +30,9 @@ export interface AgentMessage {
   readonly fromType: string
   readonly fromName?: string | undefined
   readonly text: string
+  /** The name by which a request is answered. */
+  readonly messageId?: string | undefined
+  readonly means?: MessageMeaning | undefined
 }
 
 /** The fields of a notification, none of which a report may write. */
@@ -82,10 +86,51 @@ export function summaryOf({ agentType, description, status, why }: EndedTask): s
   }
 }
 
-/** A message in its envelope. */
-export function messageText({ from, fromType, fromName, text }: AgentMessage): string {
+/** A message in its envelope. What it means stands in the tag, which no text of an agent can write. */
+export function messageText(message: AgentMessage): string {
+  const { from, fromType, fromName, text, means } = message
   const name = fromName === undefined ? {} : { name: fromName }
-  return envelope('agent-message', text, { attributes: { from, ...name, type: fromType } })
+  const attributes = { from, ...name, type: fromType }
+  if (means === undefined) return envelope('agent-message', text, { attributes })
+  return envelope('agent-message', meaningInWords(message, means), {
+    attributes: { ...attributes, ...attributesOf(message, means) },
+    isRaw: true,
+  })
+}
+
+function attributesOf({ messageId = '' }: AgentMessage, means: MessageMeaning): Record<string, string> {
+  const kind = means.kind.replaceAll('_', '-')
+  return 'requestId' in means
+    ? { kind, 'request-id': means.requestId, approve: String(means.approve) }
+    : { kind, 'request-id': messageId }
+}
+
+/** The engine's words first, and the sender's behind them. */
+function meaningInWords({ from, text, messageId = '' }: AgentMessage, means: MessageMeaning): string {
+  const said = text.trim() === '' ? [] : [inert(text)]
+  const answer = (type: string, more: string): string =>
+    `Answer with SendMessage to "${from}", its message an object: {"type": "${type}", "request_id": "${messageId}", "approve": true or false, ${more}}.`
+  switch (means.kind) {
+    case 'shutdown_request':
+      return [
+        `You are asked to stop. ${answer('shutdown_response', '"reason": "…"')} With approve true your run ends with that step: bring what must not be lost into order before. Your reason, or without one what you said last, is your report then. With false you go on.`,
+        ...said,
+      ].join('\n\n')
+    case 'shutdown_response':
+      return [
+        means.approve
+          ? 'The agent has agreed to stop: its run ends, and its report follows.'
+          : 'The agent has not agreed to stop and goes on.',
+        ...said,
+      ].join('\n\n')
+    case 'plan_approval_request':
+      return [
+        `The agent is in plan mode and waits for your word on its plan. ${answer('plan_approval_response', '"feedback": "…"')} With approve true it carries the plan out, and may do what you may do and no more.`,
+        ...said,
+      ].join('\n\n')
+    case 'plan_approval_response':
+      return [means.approve ? 'Your plan is approved.' : 'Your plan is not approved.', ...said].join('\n\n')
+  }
 }
 
 /** A question in its envelope, with how to answer it. */

@@ -29,6 +29,7 @@ import {
   CHILD_ONLY_TOOLS,
   DELEGATION_TOOLS,
   isMcpTool,
+  isSameTool,
   isToolAmong,
   NOT_FOR_FILE_AGENTS,
   ROOT_ONLY_TOOLS,
@@ -40,6 +41,8 @@ export interface ToolPoolOptions {
   /** May this child start agents of its own? */
   readonly nestingAllowed: boolean
   readonly mode: PermissionMode
+  /** Whoever started it can approve its plan: it has `ExitPlanMode`, whatever its list says. */
+  readonly mayLeavePlan?: boolean
   /** Can the tool be used without changing anything? Asked in `plan` only. */
   readonly isReadOnlyTool: (name: string) => boolean
   /** Started in the background. Not for agents that were moved there: they keep what they have. */
@@ -170,7 +173,15 @@ function stepsFor(
   excluded: ToolEntries,
   options: ToolPoolOptions,
 ): readonly Step[] {
-  const { isChild, nestingAllowed, mode, isReadOnlyTool, isBackground = false } = options
+  const {
+    isChild,
+    nestingAllowed,
+    mode,
+    isReadOnlyTool,
+    isBackground = false,
+    mayLeavePlan = false,
+  } = options
+  const isWayOut = (name: string): boolean => mayLeavePlan && isSameTool(name, 'ExitPlanMode')
   const {
     backgroundTools = BACKGROUND_TOOLS,
     notForFileAgents = NOT_FOR_FILE_AGENTS,
@@ -180,7 +191,7 @@ function stepsFor(
     {
       step: 'root-only',
       reason: 'only the main agent has it',
-      drops: (name) => isChild && isToolAmong(name, ROOT_ONLY_TOOLS),
+      drops: (name) => isChild && isToolAmong(name, ROOT_ONLY_TOOLS) && !isWayOut(name),
     },
     {
       step: 'child-only',
@@ -206,7 +217,9 @@ function stepsFor(
       step: 'tools',
       reason: 'it is not in tools',
       drops: (name) =>
-        !isToolAmong(name, ownMcpTools) && !listed.entries.some((entry) => namesTool(entry, name)),
+        !isToolAmong(name, ownMcpTools) &&
+        !isWayOut(name) &&
+        !listed.entries.some((entry) => namesTool(entry, name)),
     },
     {
       step: 'disallowedTools',

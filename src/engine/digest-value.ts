@@ -102,6 +102,8 @@ const DigestValueSchema = z.strictObject({
   mail: z.array(MessageAccepted).optional(),
   /** The last message of each sender. */
   lastMessages: z.record(z.string(), z.string()).optional(),
+  /** Requests to stop that were read and not answered: who asked, by their ids. */
+  stopRequests: z.record(z.string(), AgentId).optional(),
   /** Of a root: the last agent of each name. */
   names: z.record(z.string(), AgentId).optional(),
   /** The model that answers this run in place of its own. */

@@ -1,6 +1,7 @@
 /** What an agent has to be told: ends of others that it is owed, and messages. A fold of the events of its log. */
 import type { AgentEventOf, RunKey } from '../machines/agent/events.ts'
 import { withoutRuns } from '../machines/agent/run-key.ts'
+import type { AgentId } from '../machines/ids.ts'
 
 type Message = AgentEventOf<'message.accepted'>
 
@@ -10,19 +11,23 @@ export interface InboxValue {
   readonly mail?: readonly Message[] | undefined
   /** The last message of each sender. */
   readonly lastMessages?: Readonly<Record<string, string>> | undefined
+  /** Who asked for a stop, by the id of the request. */
+  readonly stopRequests?: Readonly<Record<string, AgentId>> | undefined
 }
 
 export class Inbox {
   #owed: readonly RunKey[] = []
   #mail: readonly Message[] = []
   #lastMessages: Readonly<Record<string, string>> = {}
+  readonly #stopRequests = new Map<string, AgentId>()
 
   /** The inbox that {@link value} was taken of. */
-  static from({ owed = [], mail = [], lastMessages = {} }: InboxValue): Inbox {
+  static from({ owed = [], mail = [], lastMessages = {}, stopRequests = {} }: InboxValue): Inbox {
     const inbox = new Inbox()
     inbox.#owed = owed
     inbox.#mail = mail
     inbox.#lastMessages = lastMessages
+    for (const [id, from] of Object.entries(stopRequests)) inbox.#stopRequests.set(id, from)
     return inbox
   }
 
@@ -34,6 +39,11 @@ export class Inbox {
   /** Messages of other agents that are not in the conversation yet, oldest first. */
   get mail(): readonly Message[] {
     return this.#mail
+  }
+
+  /** Requests to stop that stand in the conversation of this run without an answer: who asked, by their ids. */
+  get stopRequests(): ReadonlyMap<string, AgentId> {
+    return this.#stopRequests
   }
 
   /** Whether this message came already. Asked only of a sender's last one. */
@@ -59,8 +69,29 @@ export class Inbox {
 
   /** Messages stand in the conversation now, whether or not they came through here. */
   read(messageIds: readonly string[]): void {
-    this.#mail = this.#mail.filter(({ messageId }) => !messageIds.includes(messageId))
+    const isRead = ({ messageId }: Message): boolean => messageIds.includes(messageId)
+    for (const message of this.#mail.filter(isRead)) this.#noteRequest(message)
+    this.#mail = this.#mail.filter((message) => !isRead(message))
     for (const messageId of messageIds) this.#noteSender(messageId)
+  }
+
+  /** Who asks again has asked once: so there is one of each at most. */
+  #noteRequest({ messageId, origin, means }: Message): void {
+    if (means?.kind !== 'shutdown_request' || origin.from !== 'agent') return
+    for (const [id, from] of this.#stopRequests) if (from === origin.agentId) this.#stopRequests.delete(id)
+    this.#stopRequests.set(messageId, origin.agentId)
+  }
+
+  /** A request to stop is answered. */
+  answer(requestId: string): void {
+    this.#stopRequests.delete(requestId)
+  }
+
+  /** A request to stop was about the run that is over, whether or not it was read. */
+  endRun(): void {
+    this.#stopRequests.clear()
+    if (this.#mail.length > 0)
+      this.#mail = this.#mail.filter(({ means }) => means?.kind !== 'shutdown_request')
   }
 
   #noteSender(messageId: string): void {
@@ -68,11 +99,17 @@ export class Inbox {
   }
 
   /** As JSON can hold it. */
-  value(): { owed?: RunKey[]; mail?: Message[]; lastMessages?: Record<string, string> } {
+  value(): {
+    owed?: RunKey[]
+    mail?: Message[]
+    lastMessages?: Record<string, string>
+    stopRequests?: Record<string, AgentId>
+  } {
     return {
       ...(this.#owed.length > 0 && { owed: [...this.#owed] }),
       ...(this.#mail.length > 0 && { mail: [...this.#mail] }),
       ...(Object.keys(this.#lastMessages).length > 0 && { lastMessages: { ...this.#lastMessages } }),
+      ...(this.#stopRequests.size > 0 && { stopRequests: Object.fromEntries(this.#stopRequests) }),
     }
   }
 }

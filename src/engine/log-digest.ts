@@ -72,6 +72,8 @@ export class LogDigest {
   #hooks = new HookLedger()
   /** The report that a stop hook found, where it stays. */
   #kept: string | undefined
+  /** The reason for which it agreed to stop: its last word. */
+  #parting: string | undefined
   #grants: readonly AgentEventOf<'permission.granted'>[] = []
   #servers: readonly AgentEventOf<'server.started'>[] = []
   #inbox = new Inbox()
@@ -136,6 +138,7 @@ export class LogDigest {
         this.#report = undefined
         this.#hooks.beginRun()
         this.#kept = undefined
+        this.#parting = undefined
         this.#warned = []
         this.#model = undefined
         this.#isInBackground = event.background === true
@@ -146,6 +149,7 @@ export class LogDigest {
         break
       case 'stop.blocked':
         if (event.keepsReport === true) this.#kept ??= this.reportText
+        this.#parting = undefined
         break
       case 'agent.prepared':
         this.#prepared = event
@@ -165,6 +169,7 @@ export class LogDigest {
         break
       case 'agent.ended':
         this.#ended = event
+        this.#inbox.endRun()
         break
       case 'review.ended':
         this.#review = event
@@ -247,6 +252,10 @@ export class LogDigest {
   #pushCallEnd(event: AgentEventOf<'call.ended'>): void {
     if (event.files !== undefined) this.seen.note(event.files)
     if (event.injects !== undefined) this.#inbox.read(event.injects)
+    if (event.answers !== undefined) {
+      this.#inbox.answer(event.answers.requestId)
+      if (event.answers.approve) this.#parting = event.answers.reason
+    }
     const child = this.ledger.get(event.callId)?.started.child
     this.#hooks.forgetCall(event.callId)
     if (event.delivered !== undefined) {
@@ -339,14 +348,15 @@ export class LogDigest {
     return this.#lastReply?.event
   }
 
-  /** Text of the last reply of this run that has any; empty when none has. */
+  /** Text of the last reply of this run that has any, or the reason for which it stopped; empty when there is none. */
   get reportText(): string {
-    return this.#kept === undefined ? this.#lastText : keptReport(this.#kept, this.#lastText).text
+    const last = this.#parting ?? this.#lastText
+    return this.#kept === undefined ? last : keptReport(this.#kept, last).text
   }
 
   /** Whether the report is not simply the last text. */
   get keepsReport(): boolean {
-    return this.#kept !== undefined
+    return this.#kept !== undefined || this.#parting !== undefined
   }
 
   get #lastText(): string {
@@ -411,6 +421,11 @@ export class LogDigest {
   /** Messages of other agents that are not in the conversation yet, oldest first. */
   get mail(): readonly AgentEventOf<'message.accepted'>[] {
     return this.#inbox.mail
+  }
+
+  /** Requests to stop that it has read in this run and not answered: who asked, by the id of the request. */
+  get stopRequests(): ReadonlyMap<string, AgentId> {
+    return this.#inbox.stopRequests
   }
 
   /** Whether it has got this message already. Asked only of a sender's last one. */

@@ -7,6 +7,7 @@
  *       later runs as long as the session stays open in the engine that saw it. Whoever opens the session again says
  *       anew how it goes on; under a mode other than the one that the plan was approved under it does not hold at all.
  *   M3  So does what the host says later (`engine.setMode`), also between two runs.
+ *       A plan of another agent is approved by whoever started it (`plan-approval.ts`): that holds for the one run.
  *   M4  Every decision reads it here, of the agent itself and of each ancestor: what changes above holds below at once.
  */
 import type { PermissionMode } from '../definitions/permission-mode.ts'
@@ -33,8 +34,8 @@ export function modeOfSession(core: EngineCore, { session }: Agent): PermissionM
 
 function changeInForce(core: EngineCore, agent: Agent): AgentEventOf<'mode.changed'> | undefined {
   const change = agent.digest.modeChange
-  if (change === undefined || agent.parent !== undefined || change.event.given !== core.root.mode)
-    return undefined
+  if (change === undefined || change.event.given !== core.root.mode) return undefined
+  if (agent.parent !== undefined) return change.run === agent.runNumber ? change.event : undefined
   return change.run === agent.runNumber || agent.notes.hasSeenModeChange ? change.event : undefined
 }
 

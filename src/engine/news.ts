@@ -30,7 +30,7 @@ export async function newsFor(core: EngineCore, agent: Agent): Promise<News | un
   const found = await Promise.all(untold.map((key) => endFor(agent, key)))
   const ends = found.filter((end) => end !== undefined)
   if (ends.length === 0 && mail.length === 0) return undefined
-  const messages = mail.map(({ content, origin }) => {
+  const messages = mail.map(({ content, origin, messageId, means }) => {
     if (origin.from !== 'agent') return { text: content, from: origin.from, fromType: '' }
     const sender = core.agents.get(origin.agentId)?.birth.plan
     return {
@@ -38,6 +38,8 @@ export async function newsFor(core: EngineCore, agent: Agent): Promise<News | un
       from: origin.agentId,
       fromType: sender?.agentType ?? 'agent',
       fromName: sender?.name,
+      messageId,
+      means,
     }
   })
   return {

@@ -5,7 +5,8 @@
  *       without one is asked anew, under the same id.
  *   Q2  Each is answered once, by the host alone (law 12); an answer of another kind is an error of whoever gives it.
  *   Q3  An approved plan and the mode that follows from it are one write: never one without the other.
- *   Q4  Only the root of a session asks. Where nobody answers, the tools that ask are not offered (`mayAsk`).
+ *   Q4  Only the root of a session asks. Where nobody answers, the tools that ask are not offered (`mayAsk`). An agent that
+ *       was started in plan mode shows its plan to whoever started it (`plan-approval.ts`).
  *   Q5  The tools of a root that begins in plan mode, and can leave it, are all its tools from the start: the array, and
  *       with it the prompt cache, stays the same when the plan is approved. Until then permissions refuse what changes
  *       anything (D2), and the agent is told so before its task.
@@ -23,6 +24,7 @@ import { Suspended } from './effects/suspended.ts'
 import { EngineError, messageOf } from './errors.ts'
 import { notifyPerson } from './hooks/notification-hooks.ts'
 import { modeAtStart, modeSaid } from './mode.ts'
+import { mayLeavePlanBelow, showPlanAbove } from './plan-approval.ts'
 
 const NONE: QuestionAnswer = { kind: 'none' }
 
@@ -34,6 +36,7 @@ export function mayAsk({ asking }: EngineCore, agent: Agent): boolean {
 
 /** Whether the agent begins in plan mode and somebody can let it out. */
 export function mayLeavePlan(core: EngineCore, agent: Agent): boolean {
+  if (agent.parent !== undefined) return mayLeavePlanBelow(core, agent)
   return mayAsk(core, agent) && modeAtStart(core, agent) === 'plan'
 }
 
@@ -72,8 +75,12 @@ function problemOf(question: Question, answer: QuestionAnswer): string | undefin
 
 /** The port through which one call asks; undefined where nobody answers. */
 export function askPort(core: EngineCore, agent: Agent, callId: CallId): AskPerson | undefined {
-  if (!mayAsk(core, agent)) return undefined
   let asked = 0
+  if (agent.parent !== undefined)
+    return mayLeavePlanBelow(core, agent)
+      ? (question, signal) => showPlanAbove(core, agent, { callId, place: asked++, question }, signal)
+      : undefined
+  if (!mayAsk(core, agent)) return undefined
   return (question, signal) => ask(core, agent, { callId, place: asked++, question }, signal)
 }
 

@@ -40,6 +40,7 @@ export function poolOf(core: EngineCore, agent: Agent): ResolvedPool {
     definition,
     {
       isChild: agent.parent !== undefined,
+      mayLeavePlan: agent.parent !== undefined && mayLeavePlan(core, agent),
       nestingAllowed: depth < core.limits.depth,
       // What may be left stays one array: permissions refuse until then (Q5).
       mode: mayLeavePlan(core, agent) ? 'default' : agent.mode,

@@ -3,6 +3,7 @@
  * its machine takes.
  */
 import fc from 'fast-check'
+import type { MessageMeaning } from '../../src/definitions/message-meaning.ts'
 import { callsOf } from '../../src/machines/agent/calls.ts'
 import { addUsage, defersReview, endOf, NO_USAGE, owesReview } from '../../src/machines/agent/context.ts'
 import type {
@@ -261,6 +262,19 @@ const anyToldEnd = fc
   })
   .map(present)
 
+const anyMeaning: fc.Arbitrary<MessageMeaning> = fc.oneof(
+  fc.constantFrom({ kind: 'shutdown_request' as const }, { kind: 'plan_approval_request' as const }),
+  fc.record({ kind: fc.constant('shutdown_response' as const), requestId: anyText, approve: fc.boolean() }),
+  fc
+    .record({
+      kind: fc.constant('plan_approval_response' as const),
+      requestId: anyText,
+      approve: fc.boolean(),
+      mode: optional(fc.constantFrom('default' as const, 'acceptEdits' as const)),
+    })
+    .map(present),
+)
+
 type Draft<T extends EventDraft['type']> = Extract<EventDraft, { type: T }>
 
 /** An arbitrary for every type of event, so that a new type does not compile without one. */
@@ -347,12 +361,15 @@ const drafts: { readonly [T in EventDraft['type']]: fc.Arbitrary<Draft<T>> } = {
   ),
   'question.answered': withType(
     'question.answered',
-    fc.record({
-      callId: anyCallId,
-      place: fc.nat(3),
-      answer: fc.record({ kind: fc.constantFrom('plan' as const, 'questions' as const, 'none' as const) }),
-      by: anyText,
-    }),
+    fc
+      .record({
+        callId: anyCallId,
+        place: fc.nat(3),
+        answer: fc.record({ kind: fc.constantFrom('plan' as const, 'questions' as const, 'none' as const) }),
+        by: anyText,
+        messageId: optional(anyText),
+      })
+      .map(present),
   ),
   'mode.changed': withType(
     'mode.changed',
@@ -418,7 +435,9 @@ const drafts: { readonly [T in EventDraft['type']]: fc.Arbitrary<Draft<T>> } = {
   ),
   'message.accepted': withType(
     'message.accepted',
-    fc.record({ messageId: anyText, content: anyText, origin: anyOrigin }),
+    fc
+      .record({ messageId: anyText, content: anyText, origin: anyOrigin, means: optional(anyMeaning) })
+      .map(present),
   ),
   'report.accepted': withType('report.accepted', fc.record({ problem: optional(anyText) }).map(present)),
   'report.rejected': withType('report.rejected', fc.record({ problem: anyText })),
@@ -564,6 +583,9 @@ const drafts: { readonly [T in EventDraft['type']]: fc.Arbitrary<Draft<T>> } = {
         result: anyToolResult,
         toolUseResult: optional(anyJson),
         delivered: optional(fc.record({ agentId: anyAgentId, run: anyPositive })),
+        answers: optional(
+          fc.record({ requestId: anyText, approve: fc.boolean(), reason: optional(anyText) }).map(present),
+        ),
         files: optional(fc.array(fc.record({ path: anyText, hash: fc.option(anyText) }), { maxLength: 2 })),
       })
       .map(present),

@@ -346,6 +346,12 @@ export const callEnded = (
   result: { type: 'tool_result', tool_use_id: `toolu_of_${id}`, content },
 })
 
+/** The end of a call that has agreed to a stop. `reason`: the report. */
+export const stopAgreed = (id: CallId, reason?: string): RunEventOf<'call.ended'> => ({
+  ...callEnded(id, 'ok', 'You have agreed to stop.'),
+  answers: { requestId: `${CHILD}:1.2.0`, approve: true, ...(reason !== undefined && { reason }) },
+})
+
 export const killed = (by = 'the user', reason?: string): RunEventOf<'kill.requested'> => ({
   type: 'kill.requested',
   by,

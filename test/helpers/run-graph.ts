@@ -42,6 +42,7 @@ export function situationOf({ value, context }: RunSnapshot): string {
       background: typeof value === 'object' && 'resolving' in value && context.isInBackground,
       news: [context.mail.length, context.owed.length],
       review,
+      parting: context.parting,
       isOutOfTime: context.isOutOfTime,
       report: context.hasReportSchema ? [context.corrections, context.report === undefined] : null,
     },
@@ -98,6 +99,12 @@ function multiplies(run: RunSnapshot, event: RunEvent): boolean {
       )
     case 'child.launched':
       return owed.length > 0 || !isPlain
+    // Whoever has agreed to stop has a way of its own, which is the same whatever else is going on.
+    case 'call.ended':
+      return (
+        event.answers !== undefined &&
+        (calls.length > 1 || context.review !== 'none' || maxTurns !== undefined)
+      )
     case 'message.accepted':
       return mail.length > 0 || !isPlain
     default:

@@ -106,6 +106,8 @@ export function everyEvent(run: RunSnapshot, at: number): RunEvent[] {
       make.questionAnswered(id),
       make.callEnded(id, 'ok'),
       make.callEnded(id, 'denied'),
+      make.stopAgreed(id),
+      make.stopAgreed(id, 'all is done'),
     ]),
     make.killed(),
     make.faulted(),

@@ -1,5 +1,5 @@
 /**
- * Asking a person, as a port: tools give a question, the host or a lead answers it. What text a model wrote never
+ * Asking a person, as a port: tools give a question, the host answers it, or whoever started an agent that plans. What text a model wrote never
  * answers one (law 12).
  */
 import * as z from 'zod'
@@ -50,8 +50,12 @@ export type Answer = PlanAnswer | QuestionsAnswer
 /**
  * Shows a question and waits for its answer. Undefined: it was put away unanswered, or nobody can be asked after all.
  * Rejects when the signal aborts.
+ * `messageId`: the message of another agent that the answer came in; the result of the call holds it.
  */
-export type AskPerson = (question: Question, signal: AbortSignal) => Promise<Answer | undefined>
+export type AskPerson = (
+  question: Question,
+  signal: AbortSignal,
+) => Promise<(Answer & { readonly messageId?: string }) | undefined>
 
 /** Checks what came back for a plan: an approval must never be made of an answer to something else. */
 export const planAnswer = (answer: Answer | undefined): PlanAnswer | undefined => checked(PlanAnswer, answer)

@@ -34,7 +34,9 @@ export const exitPlanModeTool: Tool<ExitPlanModeInput> = {
           'There is nobody here who could approve a plan, so plan mode stays on. End your turn with the plan as your answer.',
         )
       }
-      const answer = planAnswer(await ask({ kind: 'plan', plan }, signal))
+      const answered = await ask({ kind: 'plan', plan }, signal)
+      const answer = planAnswer(answered)
+      const injects = answered?.messageId === undefined ? {} : { injects: [answered.messageId] }
       if (answer === undefined) {
         throw new ToolRefusal(
           'The plan was put away without an answer, so plan mode stays on. End your turn with the plan as your answer.',
@@ -46,11 +48,13 @@ export const exitPlanModeTool: Tool<ExitPlanModeInput> = {
         return {
           content: `The plan was not approved; plan mode stays on. Change the plan and show it again.${reasons}`,
           isError: true,
+          ...injects,
         }
       }
       return {
         content: 'The plan is approved and plan mode has ended. Carry it out as it stands.',
-        structured: { plan, isAgent: false },
+        structured: { plan, isAgent: answered?.messageId !== undefined },
+        ...injects,
       }
     }),
 }

@@ -82,6 +82,8 @@ export interface ToolOutput {
   readonly delivered?: { readonly agentId: string; readonly run: number }
   /** Ids of messages to the caller that this result holds. Count only where they wait for it. */
   readonly injects?: readonly string[]
+  /** The request to stop that the call has answered. Counts only where it stands open in the conversation of the caller. */
+  readonly answers?: { readonly requestId: string; readonly approve: boolean; readonly reason?: string }
 }
 
 /** A tool. Generic in its parsed input. */

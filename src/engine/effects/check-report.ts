@@ -1,5 +1,6 @@
 /** Looks at the report of a run before it may complete: is there one, and does it have the form that was asked for? */
 import { checkReport as checkAgainst } from '../../definitions/report-schema.ts'
+import { hasReport, mayBeCorrected } from '../../machines/agent/context.ts'
 import type { EffectInput } from '../../machines/agent/effects.ts'
 import type { Agent } from '../agent.ts'
 import type { EngineCore } from '../core.ts'
@@ -10,9 +11,9 @@ import { withoutSaid } from './without-said.ts'
 export function checkReport(_core: EngineCore): Effect<EffectInput> {
   return async ({ agent }) => {
     const context = agent.run?.snapshot.context
-    const problem = problemOf(agent, context?.report === undefined)
+    const problem = problemOf(agent, context === undefined || !hasReport(context))
     if (problem === undefined) return [{ type: 'report.accepted' }]
-    if (context === undefined || context.corrections === 0) return [{ type: 'report.accepted', problem }]
+    if (context === undefined || !mayBeCorrected(context)) return [{ type: 'report.accepted', problem }]
     return withoutSaid(agent, [
       { type: 'message.added', about: 'report', content: problem, origin: { from: 'engine' } },
       { type: 'report.rejected', problem },

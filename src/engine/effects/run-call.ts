@@ -338,7 +338,7 @@ async function endedResult(
 ): Promise<CallEnded> {
   const content = await capContent(output.content, agent.session.blobs, agent.session.paths, maxChars)
   const isError = output.isError === true
-  const { delivered } = output
+  const { delivered, answers } = output
   const injects = output.injects?.filter((id) => agent.digest.mail.some(({ messageId }) => messageId === id))
   const owed = agent.digest.owed.find(
     ({ agentId, run }) => agentId === delivered?.agentId && run === delivered.run,
@@ -352,5 +352,6 @@ async function endedResult(
     ...(output.files !== undefined && { files: [...output.files] }),
     ...(owed !== undefined && agent.news.claimsEnd(owed, callId) && { delivered: owed }),
     ...(injects !== undefined && injects.length > 0 && { injects }),
+    ...(answers !== undefined && agent.digest.stopRequests.has(answers.requestId) && { answers }),
   }
 }

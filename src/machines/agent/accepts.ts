@@ -4,7 +4,7 @@
  * Neither XState's `can()` nor «same snapshot as before» answers this: a taken event may change nothing, and
  * an event with a failing guard looks like one that nobody knows. The mailbox asks here before it writes.
  */
-import { hasChoice, isEndOf, mayBeReviewed } from './context.ts'
+import { hasChoice, isEndOf, mayBeCorrected, mayBeReviewed } from './context.ts'
 import type { RunEvent, RunEventType } from './events.ts'
 import type { RunSnapshot } from './fold.ts'
 
@@ -143,7 +143,7 @@ export function accepts(
     case 'review.ended':
       return run.context.review === (phase === 'reviewing' ? 'asked' : 'skipped')
     case 'report.rejected':
-      return run.context.corrections > 0
+      return mayBeCorrected(run.context)
     case 'agent.ended':
       return END_STATUSES.some((status) => isEndOf(run.context, event, status))
     case 'agent.backgrounded':

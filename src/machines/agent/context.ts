@@ -19,6 +19,9 @@ export interface RunInput {
  */
 export type ReviewStage = 'none' | 'wanted' | 'deferrable' | 'asked' | 'skipped' | 'done'
 
+/** Whether the run has agreed to stop, and what its report is then: what it said last, or the reason that it gave. */
+export type Parting = 'none' | 'lastText' | 'reason'
+
 export interface RunContext {
   readonly agentId: AgentId
   readonly run: number
@@ -47,6 +50,8 @@ export interface RunContext {
   /** The report must satisfy a schema. */
   readonly hasReportSchema: boolean
   readonly review: ReviewStage
+  /** Once it has agreed, no request follows; only a stop hook that sends it back to work undoes that. */
+  readonly parting: Parting
   /** Position of the last reply with text: the report, if the run ended now. */
   readonly report: number | undefined
   readonly usage: Usage
@@ -78,6 +83,7 @@ export function initialContext({ input }: { input: RunInput | undefined }): RunC
     stopBlocks: 0,
     hasReportSchema: false,
     review: 'none',
+    parting: 'none',
     report: undefined,
     usage: NO_USAGE,
     totalUsage: NO_USAGE,
@@ -102,13 +108,27 @@ export function statusOf(outcome: Outcome): EndStatus {
   }
 }
 
+/** Whether the run has said something that can be its report. */
+export function hasReport({ report, parting }: Pick<RunContext, 'report' | 'parting'>): boolean {
+  return report !== undefined || parting === 'reason'
+}
+
+/** Whether another turn may make its report better. */
+export function mayBeCorrected({
+  corrections,
+  parting,
+}: Pick<RunContext, 'corrections' | 'parting'>): boolean {
+  return corrections > 0 && parting === 'none'
+}
+
 /** Whether the run has something to hand in: it completed, in whatever way, and has said something. */
-function handsIn({ outcome, report }: Pick<RunContext, 'outcome' | 'report'>): boolean {
-  return outcome !== undefined && statusOf(outcome) === 'completed' && report !== undefined
+function handsIn(context: Pick<RunContext, 'outcome' | 'report' | 'parting'>): boolean {
+  const { outcome } = context
+  return outcome !== undefined && statusOf(outcome) === 'completed' && hasReport(context)
 }
 
 /** What decides when the work of a run is reviewed. */
-type Reviewed = Pick<RunContext, 'outcome' | 'report' | 'review' | 'isInBackground'>
+type Reviewed = Pick<RunContext, 'outcome' | 'report' | 'parting' | 'review' | 'isInBackground'>
 
 /** Whether the run ends before its review: that is made when the end is first handed on. */
 export function defersReview(context: Reviewed): boolean {
@@ -185,6 +205,15 @@ export function afterReply(
     report: textOf(event.reply.content) !== '' ? event.seq : context.report,
     calls: event.calls.map(waiting),
   }
+}
+
+/** What the end of a call changes of whether the run goes on. */
+export function afterAnswer(
+  { parting }: RunContext,
+  { answers }: AgentEventOf<'call.ended'>,
+): Pick<RunContext, 'parting'> {
+  if (answers?.approve !== true) return { parting }
+  return { parting: answers.reason === undefined ? 'lastText' : 'reason' }
 }
 
 /** What a request to the classifier changes: it is a request of the run, but not its last one. */

@@ -6,11 +6,14 @@ import { assign, fromCallback, setup, stopChild } from 'xstate'
 import { startable } from './calls.ts'
 import type { RunContext, RunInput } from './context.ts'
 import {
+  afterAnswer,
   afterClassifier,
   afterReply,
   afterSideRequests,
   hasChoice,
+  hasReport,
   isEndOf,
+  mayBeCorrected,
   mayBeReviewed,
 } from './context.ts'
 import type { CallInput, EffectInput, EffectName } from './effects.ts'
@@ -65,15 +68,20 @@ const parts = setup({
     mayReview: ({ context }) => mayBeReviewed(context),
     isUnderReview: ({ context }) => context.review === 'asked',
     hasSkippedReview: ({ context }) => context.review === 'skipped',
-    mayCorrect: ({ context }) => context.corrections > 0,
-    hasNoReport: ({ context }) => context.report === undefined,
+    mayCorrect: ({ context }) => mayBeCorrected(context),
+    hasNoReport: ({ context }) => !hasReport(context),
+    hasAgreedToStop: ({ context }) => context.parting !== 'none',
+    hasAgreedToStopAndOwesASchema: ({ context }) => context.parting !== 'none' && context.hasReportSchema,
+    hasAgreedToStopWithoutAReport: ({ context }) => context.parting !== 'none' && !hasReport(context),
     hasReachedTurnLimit: ({ context }) => context.maxTurns !== undefined && context.turns >= context.maxTurns,
     isInBackground: ({ context }) => context.isInBackground,
     isTooLong: ({ event }) => event.type === 'request.failed' && event.fault.code === 'context-exceeded',
     isOutOfTime: ({ context }) => context.isOutOfTime,
     asksForCallsTooLate: ({ context, event }) => context.isOutOfTime && reply(event).calls.length > 0,
-    hasMail: ({ context }) => context.mail.length > 0,
-    waitsForChildren: ({ context }) => context.owed.length > 0 && !context.leavesChildren,
+    // Who has agreed to stop reads nothing more, and waits for nobody.
+    hasMail: ({ context }) => context.mail.length > 0 && context.parting === 'none',
+    waitsForChildren: ({ context }) =>
+      context.owed.length > 0 && !context.leavesChildren && context.parting === 'none',
     bringsNews: ({ event }) =>
       event.type === 'message.added' && (event.tells !== undefined || event.injects !== undefined),
     isOpenCall: ({ context, event }) =>
@@ -147,7 +155,11 @@ const parts = setup({
         ? afterClassifier(context, event.usage)
         : {},
     ),
-    goOn: assign(({ context }) => ({ outcome: undefined, stopBlocks: context.stopBlocks + 1 })),
+    goOn: assign(({ context }) => ({
+      outcome: undefined,
+      parting: 'none' as const,
+      stopBlocks: context.stopBlocks + 1,
+    })),
     countCorrection: assign(({ context }) => ({ corrections: context.corrections - 1 })),
     rememberReply: assign(({ context, event }) => afterReply(context, reply(event))),
     markStarted: assign(({ context, event }) => ({
@@ -162,6 +174,7 @@ const parts = setup({
       const ended = context.calls.find((call) => call.callId === event.callId)
       return {
         calls: context.calls.filter((call) => call !== ended),
+        ...afterAnswer(context, event),
         ...(event.delivered !== undefined &&
           context.owed.length > 0 && { owed: withoutRuns(context.owed, [event.delivered]) }),
         ...(event.injects !== undefined && { mail: unread(context.mail, event.injects) }),

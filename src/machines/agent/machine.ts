@@ -14,6 +14,8 @@
  *       `settling`, and the end is the one that the outcome means, with no call left open.
  *   M6  A run whose work is to be reviewed does not complete with a report before the review is recorded; a kill
  *       does not wait for the reviewer. Where nobody waits for the run its end can say that the review is owed instead.
+ *   M7  A run that has agreed to stop makes no further request: it completes when the calls of its turn have results. A
+ *       stop hook may send it back to work as any other; then it has agreed to nothing.
  */
 import type { RunContext } from './context.ts'
 import { initialContext } from './context.ts'
@@ -284,6 +286,18 @@ export const agentMachine = agentParts.createMachine({
             /** Between two turns: may another one start? */
             deciding: {
               always: [
+                // Its report is looked at as ever, and asked for no more.
+                { guard: 'hasAgreedToStopAndOwesASchema', target: 'checking' },
+                {
+                  guard: 'hasAgreedToStopWithoutAReport',
+                  target: '#agent.settling',
+                  actions: settleAs({ kind: 'no_report' }),
+                },
+                {
+                  guard: 'hasAgreedToStop',
+                  target: '#agent.settling',
+                  actions: settleAs({ kind: 'completed' }),
+                },
                 {
                   guard: 'hasReachedTurnLimit',
                   target: '#agent.settling',

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import type { Phase } from '../../../src/machines/agent/accepts.ts'
 import { phaseOf } from '../../../src/machines/agent/accepts.ts'
 import { startable } from '../../../src/machines/agent/calls.ts'
-import { statusOf } from '../../../src/machines/agent/context.ts'
+import { hasReport, statusOf } from '../../../src/machines/agent/context.ts'
 import { callActorId } from '../../../src/machines/agent/effects.ts'
 import { agentMachine } from '../../../src/machines/agent/machine.ts'
 import type { Wanted } from '../../helpers/live-run.ts'
@@ -93,8 +93,8 @@ describe('the graph of a run', () => {
     for (const stage of ['done', 'deferrable'])
       expect(ends.some(({ to }) => to.context.review === stage)).toBe(true)
     for (const { from, to, event } of ends) {
-      const { review, report, isInBackground } = to.context
-      if (review !== 'none' && report !== undefined && phaseOf(to) === 'completed')
+      const { review, isInBackground } = to.context
+      if (review !== 'none' && hasReport(to.context) && phaseOf(to) === 'completed')
         expect([review, 'review' in event]).toEqual(
           review === 'deferrable' && isInBackground ? ['deferrable', true] : ['done', false],
         )

@@ -3,6 +3,9 @@
  * decided behind this port.
  */
 
+import type { ToolOutput } from '../tool.ts'
+import type { StructuredMessage } from './structured-message.ts'
+
 /** An agent as another one may see it: under 1 KB, whatever the length of its log. */
 export interface TaskStatus {
   readonly taskId: string
@@ -51,6 +54,16 @@ export type SendReceipt =
   | { readonly kind: 'sent'; readonly to: TaskStatus; readonly how: 'queued' | 'started' }
   | { readonly kind: 'refused'; readonly message: string }
 
+/** `says`: what it has come to. `answers`: set where the message answers a request to stop. */
+export type StructuredReceipt =
+  | {
+      readonly kind: 'sent'
+      readonly to: TaskStatus
+      readonly says: string
+      readonly answers?: ToolOutput['answers']
+    }
+  | { readonly kind: 'refused'; readonly message: string }
+
 export type ParentAnswer =
   | { readonly kind: 'answered'; readonly text: string; readonly messageId: string }
   | { readonly kind: 'unanswered'; readonly why: string }
@@ -66,6 +79,8 @@ export interface AgentsPort {
   send(to: string, text: string, key: string): Promise<SendReceipt>
   /** Sends a message to everybody else who is at work: a receipt of each. `key` as for `send`. */
   broadcast(text: string, key: string): Promise<readonly SendReceipt[]>
+  /** Sends a request, or the answer to one. `key` as for `send`; it is the name of the request. */
+  sendStructured(to: string, message: StructuredMessage, key: string): Promise<StructuredReceipt>
   /** Asks whoever started the caller, and waits for the answer. `key` as for `send`. Rejects when the call is aborted. */
   ask(question: string, key: string): Promise<ParentAnswer>
 }

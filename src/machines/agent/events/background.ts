@@ -1,8 +1,9 @@
 /** Agents beside each other: ends that are owed, and messages. */
 import * as z from 'zod'
+import type { MessageMeaning } from '../../../definitions/message-meaning.ts'
 import { AgentId } from '../../ids.ts'
 import { Usage } from '../messages.ts'
-import { Origin, RunKey } from './values.ts'
+import { Origin, PermissionModeName, RunKey } from './values.ts'
 
 /** The end of a run in the background, told to whoever is owed it; what it cost is counted with the telling. */
 export const ToldEnd = z.looseObject({
@@ -30,6 +31,18 @@ export const ChildReleased = z.looseObject({
   modelUsage: z.record(z.string(), Usage).optional(),
 })
 
+const AnyMeaning = z.discriminatedUnion('kind', [
+  z.object({ kind: z.literal('shutdown_request') }),
+  z.object({ kind: z.literal('shutdown_response'), requestId: z.string(), approve: z.boolean() }),
+  z.object({ kind: z.literal('plan_approval_request') }),
+  z.object({
+    kind: z.literal('plan_approval_response'),
+    requestId: z.string(),
+    approve: z.boolean(),
+    mode: PermissionModeName.optional(),
+  }),
+]) satisfies z.ZodType<MessageMeaning>
+
 /** A message that another agent sent while the run is on. It stands in the conversation with the next request. */
 export const MessageAccepted = z.looseObject({
   type: z.literal('message.accepted'),
@@ -37,6 +50,8 @@ export const MessageAccepted = z.looseObject({
   messageId: z.string(),
   content: z.string(),
   origin: Origin,
+  /** What it asks for or answers. Absent: it is its text. */
+  means: AnyMeaning.optional(),
 })
 
 /**

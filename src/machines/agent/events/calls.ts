@@ -40,6 +40,13 @@ export const CallEnded = z.looseObject({
   delivered: RunKey.optional(),
   /** The messages of other agents that the result holds. */
   injects: z.array(z.string()).optional(),
+  /**
+   * The request to stop that the call has answered. `approve`: the run ends when the calls of its turn have results, and
+   * `reason`, where one was given, is its report.
+   */
+  answers: z
+    .object({ requestId: z.string(), approve: z.boolean(), reason: z.string().optional() })
+    .optional(),
   /** Files whose content the agent now knows. */
   files: z.array(SeenFile).optional(),
 })

@@ -39,8 +39,10 @@ export const QuestionAnswered = z.looseObject({
   callId: CallId,
   place: z.number().int().nonnegative(),
   answer: z.looseObject({ kind: z.enum(['plan', 'questions', 'none']) }),
-  /** Who answered: `host`, or a name that the host gives. */
+  /** Who answered: `host`, a name that the host gives, or the agent that started this one. */
   by: z.string(),
+  /** The message of that agent that the answer came in. */
+  messageId: z.string().optional(),
 })
 
 /** The permission mode of the agent is another one from now on, because somebody who may say so approved its plan. */
