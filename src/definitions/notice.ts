@@ -119,7 +119,7 @@ function meaningInWords({ from, text, messageId = '' }: AgentMessage, means: Mes
     case 'shutdown_response':
       return [
         means.approve
-          ? 'The agent has agreed to stop: its run ends, and its report follows.'
+          ? 'The agent has agreed to stop: its run ends, and its report is told as ever.'
           : 'The agent has not agreed to stop and goes on.',
         ...said,
       ].join('\n\n')

@@ -41,7 +41,7 @@ export interface ToolPoolOptions {
   /** May this child start agents of its own? */
   readonly nestingAllowed: boolean
   readonly mode: PermissionMode
-  /** Whoever started it can approve its plan: it has `ExitPlanMode`, whatever its list says. */
+  /** Whoever started it can approve its plan: it has `ExitPlanMode`. */
   readonly mayLeavePlan?: boolean
   /** Can the tool be used without changing anything? Asked in `plan` only. */
   readonly isReadOnlyTool: (name: string) => boolean
@@ -217,9 +217,7 @@ function stepsFor(
       step: 'tools',
       reason: 'it is not in tools',
       drops: (name) =>
-        !isToolAmong(name, ownMcpTools) &&
-        !isWayOut(name) &&
-        !listed.entries.some((entry) => namesTool(entry, name)),
+        !isToolAmong(name, ownMcpTools) && !listed.entries.some((entry) => namesTool(entry, name)),
     },
     {
       step: 'disallowedTools',

@@ -40,6 +40,16 @@ function changeInForce(core: EngineCore, agent: Agent): AgentEventOf<'mode.chang
 }
 
 /**
+ * Whether a plan is approved and the mode that follows from it is not in the log: both are one write, and a crash can
+ * leave the first line of it. Then the mode is said now.
+ */
+export function lacksMode(agent: Agent, { answer, by }: AgentEventOf<'question.answered'>): boolean {
+  if (answer.kind !== 'plan' || answer['approved'] !== true || agent.mode !== 'plan') return false
+  const change = agent.digest.modeChange
+  return change?.run !== agent.runNumber || change.event.by !== by || change.event.mode === 'plan'
+}
+
+/**
  * What the host says of a session's root now, as an event. Nobody bypasses permissions where settings forbid it: then
  * the mode is `default`, and that is told.
  */

@@ -1,8 +1,8 @@
 /**
  * Plans of agents that another one has started: whoever started them approves, as a person does for the main agent.
  *
- *   L1  Who may leave plan mode was put there by the call that started it (`mode: "plan"`), or by a definition that names
- *       `ExitPlanMode` among its tools. For all others plan mode is a bound, and nobody below the person lifts it.
+ *   L1  Who may leave plan mode was put there by its definition (`permissionMode: plan`), which names `ExitPlanMode` among
+ *       its tools. For all others plan mode is a bound, and no agent lifts it.
  *   L2  Approved, the agent has at most the mode that its parent has at that moment; and whatever its mode is, every
  *       ancestor's is a ceiling of each call (law 6). Who plans itself approves no plan.
  *   L3  Approval is a message of its own kind from the parent, never text (law 12): any other message only ends the wait.
@@ -10,8 +10,7 @@
  *       asks nobody twice. The mode holds for the run in which the plan was approved.
  */
 import type { AgentDefinition } from '../definitions/agent-definition.ts'
-import type { PermissionMode } from '../definitions/permission-mode.ts'
-import { isNarrower, resolveChildMode } from '../definitions/permissions/modes.ts'
+import { PermissionMode } from '../definitions/permission-mode.ts'
 import { readToolEntries } from '../definitions/tool-entries.ts'
 import { isSameTool } from '../definitions/tool-names.ts'
 import type { Answer, Question } from '../effects/tools/ask-person.ts'
@@ -22,12 +21,10 @@ import type { Agent } from './agent.ts'
 import { aboveOf, askAbove, wordFor } from './ask-above.ts'
 import type { EngineCore } from './core.ts'
 import { Suspended } from './effects/suspended.ts'
-import { modeAtStart } from './mode.ts'
+import { lacksMode, modeAtStart } from './mode.ts'
 import { modeInForce } from './permission.ts'
 
 const TOOL = 'ExitPlanMode'
-/** The rule of a plan whose mode was given with the call. */
-const BY_ARGUMENT = 'argument mode'
 /** The rule of a plan whose mode is its parent's. */
 const BY_PARENT = 'parent'
 
@@ -36,13 +33,11 @@ export function mayLeavePlanBelow(core: EngineCore, agent: Agent): boolean {
   const { parent, definition } = agent
   if (parent === undefined || agent.isFork || definition === undefined) return false
   if (modeAtStart(core, agent) !== 'plan' || core.tools.find(TOOL) === undefined) return false
-  if (names(definition.disallowedTools, definition)) return false
-  const { rule } = agent.birth.plan.mode
-  const isMeant =
-    definition.permissionMode === 'plan'
-      ? rule !== BY_PARENT && names(definition.tools, definition)
-      : rule === BY_ARGUMENT
-  return isMeant && aboveOf(agent, parent).mayUse('SendMessage')
+  const { permissionMode, tools, disallowedTools } = definition
+  const isMeant = permissionMode === 'plan' && names(tools, definition) && !names(disallowedTools, definition)
+  // Its parent was planning, too: then the person's word on that is the one that counts.
+  const isInherited = agent.birth.plan.mode.rule === BY_PARENT
+  return isMeant && !isInherited && aboveOf(agent, parent).mayUse('SendMessage')
 }
 
 /** Whether a list of a definition names the tool itself, not only by a star. */
@@ -67,7 +62,12 @@ export async function showPlanAbove(
   signal: AbortSignal,
 ): Promise<(Answer & { readonly messageId?: string }) | undefined> {
   const recorded = agent.ledger.question(callId, place)
-  if (recorded?.answered !== undefined) return recordedAnswer(recorded.answered)
+  if (recorded?.answered !== undefined) {
+    const mode = PermissionMode.safeParse(recorded.answered.answer['mode'])
+    if (mode.success && lacksMode(agent, recorded.answered))
+      await take(agent, modeFrom(core, agent, mode.data, recorded.answered.by))
+    return recordedAnswer(recorded.answered)
+  }
   if (question.kind !== 'plan') throw new ToolRefusal('There is nobody here who could answer.')
   if (agent.mode !== 'plan')
     throw new ToolRefusal(
@@ -99,6 +99,7 @@ export async function showPlanAbove(
     answer: {
       kind: 'plan',
       approved: means.approve,
+      ...(means.mode !== undefined && { mode: means.mode }),
       ...(!means.approve && message.content !== '' && { feedback: message.content }),
     },
     by,
@@ -117,8 +118,9 @@ function recordedAnswer({
   messageId,
 }: AgentEventOf<'question.answered'>): (Answer & { readonly messageId?: string }) | undefined {
   if (answer.kind === 'none') return undefined
-  // Checked again by the tool: a log is a file.
-  const plan = answer as Answer
+  // Checked again by the tool: a log is a file. The mode is the engine's, which may be one that no person can say.
+  const { mode: _, ...plain } = answer
+  const plan = plain as unknown as Answer
   return typeof messageId === 'string' ? { ...plan, messageId } : plan
 }
 
@@ -157,23 +159,12 @@ export function planShownIn(caller: Agent, planner: Agent, requestId: string): '
 export function planVerdict(
   core: EngineCore,
   caller: Agent,
-  planner: Agent,
   approve: boolean,
 ): { readonly approve: boolean; readonly mode?: PermissionMode } | string {
   if (!approve) return { approve }
   if (modeInForce(core, caller) === 'plan')
     return 'You are in plan mode yourself, so you cannot approve a plan: an agent gains nothing that whoever started it has not. Answer with approve false, or end your turn with the plan.'
-  const mode = modeForPlan(caller.mode, planner)
-  return mode === 'plan' ? `Agent ${planner.id} cannot leave plan mode.` : { approve, mode }
-}
-
-/** The mode that it would have had without plan, and never one that is wider than its parent's. */
-function modeForPlan(mode: PermissionMode, { definition }: Agent): PermissionMode {
-  if (definition === undefined) return 'plan'
-  const { permissionMode, agentType } = definition
-  if (permissionMode === 'plan' || permissionMode === undefined) return mode
-  const { value } = resolveChildMode(mode, { agentType, permissionMode })
-  return isNarrower(mode, value) ? mode : value
+  return { approve, mode: modeInForce(core, caller) }
 }
 
 async function take(agent: Agent, ...events: readonly EventDraft[]): Promise<void> {

@@ -4,7 +4,7 @@
  *   Q1  Asked and answered are events of the agent: after a restart an answer is not asked for again, and a question
  *       without one is asked anew, under the same id.
  *   Q2  Each is answered once, by the host alone (law 12); an answer of another kind is an error of whoever gives it.
- *   Q3  An approved plan and the mode that follows from it are one write: never one without the other.
+ *   Q3  An approved plan and the mode that follows from it are one write; what a crash tears of it is said at the resume.
  *   Q4  Only the root of a session asks. Where nobody answers, the tools that ask are not offered (`mayAsk`). An agent that
  *       was started in plan mode shows its plan to whoever started it (`plan-approval.ts`).
  *   Q5  The tools of a root that begins in plan mode, and can leave it, are all its tools from the start: the array, and
@@ -23,7 +23,7 @@ import type { EngineCore } from './core.ts'
 import { Suspended } from './effects/suspended.ts'
 import { EngineError, messageOf } from './errors.ts'
 import { notifyPerson } from './hooks/notification-hooks.ts'
-import { modeAtStart, modeSaid } from './mode.ts'
+import { lacksMode, modeAtStart, modeSaid } from './mode.ts'
 import { mayLeavePlanBelow, showPlanAbove } from './plan-approval.ts'
 
 const NONE: QuestionAnswer = { kind: 'none' }
@@ -97,8 +97,13 @@ async function ask(
   signal: AbortSignal,
 ): Promise<Answer | undefined> {
   const recorded = agent.ledger.question(callId, place)
-  // Checked again by the tool: a log is a file.
-  if (recorded?.answered !== undefined) return answerOf(recorded.answered.answer as QuestionAnswer)
+  if (recorded?.answered !== undefined) {
+    // Checked again by the tool: a log is a file.
+    const answer = recorded.answered.answer as QuestionAnswer
+    if (answer.kind === 'plan' && answer.approved && lacksMode(agent, recorded.answered))
+      await take(agent, modeAfterPlan(core, agent, answer.mode, recorded.answered.by))
+    return answerOf(answer)
+  }
   if (question.kind === 'plan' && agent.mode !== 'plan')
     throw new ToolRefusal(
       `Plan mode is off (the permission mode is "${agent.mode}"), so no plan has to be approved. Go on with the task.`,

@@ -127,7 +127,7 @@ async function answerPlan(
       const shown = planShownIn(caller, planner, requestId)
       if (shown !== 'open') return refused(shown)
     }
-    const verdict = planVerdict(core, caller, planner, approve)
+    const verdict = planVerdict(core, caller, approve)
     if (typeof verdict === 'string') return refused(verdict)
     const means: MessageMeaning = { kind: 'plan_approval_response', requestId, ...verdict }
     const receipt = await deliver(

@@ -168,9 +168,15 @@ export function labelOf(name: string, input: unknown): string {
   const { id, prompt, file_path, content, new_string, command, message } = (input ?? {}) as Readonly<
     Record<string, unknown>
   >
+  const said = isStructured(message) ? `${message.type} ${message.reason ?? message.feedback ?? ''}` : message
   const about =
     file_path === undefined
-      ? (id ?? prompt ?? command ?? message ?? '')
+      ? (id ?? prompt ?? command ?? said ?? '')
       : `${file_path}: ${content ?? new_string}`
   return `${name} ${String(about)}`
 }
+
+const isStructured = (
+  message: unknown,
+): message is { readonly type: string; readonly reason?: string; readonly feedback?: string } =>
+  typeof message === 'object' && message !== null && 'type' in message

@@ -1,4 +1,5 @@
 /** The user of a session, and the engine that is made for a scenario: the same in memory and on a real disk. */
+import { exitPlanModeTool } from '../../src/effects/tools/exit-plan-mode.ts'
 import { standardTools } from '../../src/effects/tools/tool-table.ts'
 import type { Engine, EngineOptions, Run } from '../../src/engine/api.ts'
 import { createEngine } from '../../src/engine/create-engine.ts'
@@ -23,7 +24,10 @@ export function engineFor(scenario: Scenario, life: Life, record: Record, ports:
   const { hooks = [], onFact, onApproval } = scenario
   const engine = createEngine({
     model: matrixModel(scenario, life, record),
-    tools: [...matrixTools(life, record), ...(scenario.usesFiles === true ? standardTools() : [])],
+    tools: [
+      ...matrixTools(life, record),
+      ...(scenario.usesFiles === true ? standardTools() : [exitPlanModeTool]),
+    ],
     permissions: { mode: 'bypassPermissions' },
     hooks: hooks.map((hook) => notedHook(hook, life, record)),
     ...scenario.options,

@@ -6,6 +6,8 @@ import type { ScriptedReply } from '../../src/effects/model/scripted-reply.ts'
 import { callMany, say } from '../../src/effects/model/scripted-reply.ts'
 import type { EngineOptions, RunOptions } from '../../src/engine/api.ts'
 import type { MemoryStorage } from '../../src/journal/memory-storage.ts'
+import { createMemoryStorage } from '../../src/journal/memory-storage.ts'
+import { StorageError } from '../../src/journal/storage.ts'
 import type { AgentEvent, AgentEventOf } from '../../src/machines/agent/events.ts'
 import { Doors } from '../helpers/doors.ts'
 import type { TestEngine } from '../helpers/engine.ts'
@@ -533,19 +535,97 @@ describe('a question to the parent', () => {
     await test.engine.close()
   })
 
-  it('survives a restart while it is open, and is not put twice', async () => {
-    const test = testEngine(asking(true, false), {})
+  it('survives a restart while it is open, is not put twice, and is answered then', async () => {
+    const doors = new Doors()
+    const answering = asking(true, true)
+    // It is busy when the question comes.
+    const script = (request: ModelRequest): ScriptedReply =>
+      isRoot(request) && turnOf(request) === 1
+        ? callMany([{ name: 'Pass', input: { door: 'door-root' } }])
+        : answering(request)
+    const test = testEngine(script, { tools: [doors.tool] })
     begin(test).result.catch(() => {})
     await rest()
-    const next = testEngine(asking(true, true), { storage: test.storage.crash(), idsFrom: 500 })
+    expect(test.engine.agents.map(({ phase }) => phase)).toEqual(['acting', 'acting'])
+    const again = new Doors()
+    again.open('door-root')
+    const next = testEngine(script, { tools: [again.tool], storage: test.storage.crash(), idsFrom: 500 })
     const run = await next.engine.resume(SESSION)
-    await rest()
-    // The parent has read the question and said nothing: somebody has to speak to it again.
-    expect(next.engine.agents.map(({ phase }) => phase).sort()).toEqual(['acting', 'waiting'])
-    const asked = [...test.facts, ...next.facts].filter(({ event }) => event.type === 'message.accepted')
-    expect(asked).toHaveLength(1)
+    await run?.result
+    const facts = [...test.facts, ...next.facts]
+    const toRoot = facts.filter(
+      ({ event, agentId }) => event.type === 'message.accepted' && agentId === test.facts[0]?.agentId,
+    )
+    expect(toRoot).toHaveLength(1)
+    const told = factsOf(next, 'message.added').map(({ content }) => JSON.stringify(content))
+    expect(told.join()).toContain('told: ')
+    expect(told.join()).toContain('go left')
     await next.engine.close()
-    await run?.result.catch(() => {})
+    await test.engine.close().catch(() => {})
+  })
+
+  it('that its parent has read is not waited for when the parent waits for nobody but such as ask it', async () => {
+    const test = testEngine(asking(true, false), {})
+    expect((await begin(test).result).status).toBe('completed')
+    const told = factsOf(test, 'message.added').map(({ content }) => JSON.stringify(content))
+    expect(told.join()).toContain('has read it, given no answer, and waits for you')
+    await test.engine.close()
+  })
+
+  it('is waited for as long as another agent may bring its parent back to work', async () => {
+    const doors = new Doors()
+    const answering = asking(true, true)
+    const script = (request: ModelRequest): ScriptedReply => {
+      if (promptOf(request).includes('door-b') && !isRoot(request))
+        return turnOf(request) === 0
+          ? callMany([{ name: 'Pass', input: { door: 'door-b' } }])
+          : say('b is done')
+      if (isRoot(request) && turnOf(request) === 0) return callMany([agent('door-a'), agent('door-b')])
+      return isRoot(request) && !textIn(request).includes('b is done') ? say('later') : answering(request)
+    }
+    const test = testEngine(script, { tools: [doors.tool] })
+    const run = begin(test)
+    await rest()
+    expect(test.engine.agents.map(({ phase }) => phase).sort()).toEqual(['acting', 'acting', 'waiting'])
+    doors.open('door-b')
+    await run.result
+    const told = factsOf(test, 'message.added').map(({ content }) => JSON.stringify(content))
+    expect(told.join()).toContain('go left')
+    expect(told.join()).not.toContain('given no answer')
+    await test.engine.close()
+  })
+
+  it('to a parent whose log cannot be written any more is not waited for', async () => {
+    const doors = new Doors()
+    const memory = createMemoryStorage()
+    let isFull = false
+    const storage = {
+      ...memory,
+      append: (batch: Parameters<typeof memory.append>[0]) =>
+        isFull && batch.some(({ path }) => !path.includes('agent-'))
+          ? Promise.reject(new StorageError('full', 'the log', 'no space left'))
+          : memory.append(batch),
+    }
+    const script = (request: ModelRequest): ScriptedReply => {
+      const turn = turnOf(request)
+      if (isRoot(request))
+        return callMany([
+          turn === 0 ? agent('door-a') : { name: 'Pass', input: { door: `door-root${turn}` } },
+        ])
+      if (turn === 0) return callMany([{ name: 'AskParent', input: { question: 'left or right?' } }])
+      return say('decided by myself')
+    }
+    const test = testEngine(script, { tools: [doors.tool], storage })
+    const run = begin(test)
+    run.result.catch(() => {})
+    await rest()
+    isFull = true
+    doors.open('door-root1')
+    await rest()
+    const answer = factsOf(test, 'call.ended').find(({ outcome }) => outcome === 'error')
+    expect(JSON.stringify(answer?.result)).toContain('has come to its end')
+    await expect(run.result).rejects.toThrow('no space left')
+    await test.engine.close().catch(() => {})
   })
 
   it('is no tool of the root', async () => {

@@ -9,6 +9,7 @@ import { exitPlanModeTool } from '../../src/effects/tools/exit-plan-mode.ts'
 import type { Tool } from '../../src/effects/tools/tool.ts'
 import type { EngineOptions, QuestionAnswer, QuestionRequest } from '../../src/engine/api.ts'
 import type { MemoryStorage } from '../../src/journal/memory-storage.ts'
+import { createMemoryStorage } from '../../src/journal/memory-storage.ts'
 import { settle, testEngine } from '../helpers/engine.ts'
 import { turnOf } from '../helpers/scripts.ts'
 
@@ -258,6 +259,31 @@ describe('a plan', () => {
     second.engine.answerQuestion(second.engine.questions[0]?.questionId ?? '', CHOSEN)
     await run?.result
     expect(world.done).toEqual(['late'])
+    await second.engine.close()
+    await first.engine.close().catch(() => {})
+  })
+
+  it('whose approval a crash tore from the mode that follows has that mode when the run goes on', async () => {
+    const world = new World()
+    const script = inOrder(shows, writes('late'))
+    const first = engineOf(world, script, { mode: 'plan' })
+    first.engine.run('go', { sessionId: SESSION }).result.catch(() => {})
+    await rest()
+    const approved: QuestionAnswer = { kind: 'plan', approved: true, mode: 'acceptEdits' }
+    first.engine.answerQuestion(first.engine.questions[0]?.questionId ?? '', approved)
+    await rest()
+    const torn = [...first.storage.crash().files].map(([path, text]): [string, string] => {
+      const lines = text.split('\n')
+      const at = lines.findIndex((line) => line.includes('"mode.changed"'))
+      return [path, at < 0 ? text : `${lines.slice(0, at).join('\n')}\n`]
+    })
+    const again = new World()
+    const storage = createMemoryStorage({ files: new Map(torn) })
+    const second = engineOf(again, script, { mode: 'plan', storage, idsFrom: 100_000 })
+    const run = await second.engine.resume(SESSION)
+    await run?.result
+    expect(again.done).toEqual(['late'])
+    expect(second.types()).not.toContain('question.answered')
     await second.engine.close()
     await first.engine.close().catch(() => {})
   })
