@@ -177,6 +177,45 @@ describe('the story', () => {
     ])
   })
 
+  it('tells what agents say they are at, and what they ask of each other', async () => {
+    const root = createTeller().agent(ROOT)
+    root.spawned()
+    root.started('go')
+    const from = { from: 'agent', agentId: CHILD } as const
+    const modelUsage = { haiku: { input_tokens: 30, output_tokens: 2 } }
+    root.event({ type: 'progress.summarised', text: 'counting the files', modelUsage })
+    root.event({ type: 'progress.summarised', text: '', modelUsage })
+    const accepted = { type: 'message.accepted', messageId: 'm', content: 'x', origin: from } as const
+    root.event(accepted)
+    root.event({ ...accepted, means: { kind: 'shutdown_request' } })
+    root.event({ ...accepted, means: { kind: 'shutdown_response', requestId: 'r', approve: false } })
+    root.event({ ...accepted, means: { kind: 'plan_approval_request' } })
+    root.event({ ...accepted, means: { kind: 'plan_approval_response', requestId: 'r', approve: true } })
+    root.replies([toolUse('toolu_1', 'SendMessage', {})])
+    root.event({
+      type: 'call.ended',
+      callId:
+        root.log.flatMap(({ event }) => (event.type === 'reply.received' ? event.calls : []))[0]?.callId ??
+        callId(1, 1, 0),
+      outcome: 'ok',
+      result: { type: 'tool_result', tool_use_id: 'toolu_1', content: 'agreed' },
+      answers: { requestId: 'r', approve: true },
+    })
+    const fake = createFakeHost(['log'], { sessions: sessionsOf({ [SESSION]: { 'root.jsonl': root.log } }) })
+    await fake.run()
+    expect(fake.stdout.trimEnd().split('\n').map(untimed).slice(2)).toEqual([
+      'main  · is at: counting the files',
+      `main  · has a message of ${CHILD}`,
+      `main  · is asked to stop by ${CHILD}`,
+      `main  · ${CHILD} does not agree to stop`,
+      `main  · is shown a plan by ${CHILD}`,
+      `main  · has the word on its plan of ${CHILD}: approved`,
+      'main  → SendMessage',
+      'main  ← SendMessage ok 0.0 s: agreed',
+      'main  ■ has agreed to stop',
+    ])
+  })
+
   it('gives no control character to the terminal', async () => {
     const root = createTeller().agent(ROOT)
     root.spawned()

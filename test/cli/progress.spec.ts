@@ -91,6 +91,17 @@ describe('the tree', () => {
     expect(terminal.lines[1]).toBe('└─ ✔ Explore list files  1 tool · 240 tokens · 0.1 s')
   })
 
+  it('shows what an agent says it is at in place of its last call, and counts what that cost', () => {
+    const { facts, child, clock, terminal, progress } = create()
+    for (const fact of facts.slice(0, 9)) progress.event(fact)
+    const modelUsage = { haiku: { input_tokens: 30, output_tokens: 2 } }
+    progress.event(child.event({ type: 'progress.summarised', text: 'counting the files', modelUsage }))
+    progress.event(child.event({ type: 'progress.summarised', text: '', modelUsage }))
+    clock.advance(200)
+    expect(terminal.lines[1]).toContain('1 tool · 184 tokens')
+    expect(terminal.lines[1]).toMatch(/counting the files$/)
+  })
+
   it('draws branches so that siblings and cousins can be told apart', () => {
     const { facts, clock, terminal, progress } = create()
     const teller = createTeller()

@@ -154,6 +154,21 @@ describe('a resumed session', () => {
     expect(lines[1]).toMatchObject({ tool_use_id: 'toolu_1' })
   })
 
+  it('tells what a child says it is at as its progress; an empty line, and one of the root, as nothing', () => {
+    const stream = projection()
+    const { facts, root, child } = delegation()
+    linesOf(stream, facts.slice(0, 9))
+    const line = (text: string) => ({
+      type: 'progress.summarised' as const,
+      text,
+      modelUsage: { haiku: { input_tokens: 30, output_tokens: 2 } },
+    })
+    const said = [child.event(line('counting the files')), child.event(line('')), root.event(line('I lead'))]
+    expect(linesOf(stream, said)).toMatchObject([
+      { subtype: 'task_progress', task_id: CHILD, tool_use_id: 'toolu_1', description: 'counting the files' },
+    ])
+  })
+
   it('never lets a child that it knows nothing of speak as the root', () => {
     const { facts } = delegation()
     const unknown = facts.filter((fact) => fact.event.type !== 'agent.spawned')

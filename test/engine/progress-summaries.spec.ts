@@ -149,6 +149,89 @@ describe('lines about progress', () => {
     await test.engine.close()
   })
 
+  it('are not asked for where a budget leaves no room for them; nobody is refused anything by that', async () => {
+    const usage = { input_tokens: 50_000, output_tokens: 100 }
+    const asked: ModelRequest[] = []
+    const doors = new Doors()
+    const test = testEngine(
+      (request: ModelRequest): ScriptedReply => {
+        asked.push(request)
+        if (request.source === 'summary') return LINE
+        const turn = turnOf(request)
+        if (request.source !== 'main')
+          return turn === 0
+            ? { ...callMany([{ name: 'Pass', input: { door: 'door-a' } }]), usage }
+            : say('the report')
+        const input = { description: 'd', prompt: 'the task', run_in_background: true }
+        return turn === 0
+          ? callMany([
+              { name: 'Agent', input },
+              { name: 'Pass', input: { door: 'door-root' } },
+            ])
+          : say('done')
+      },
+      {
+        tools: [doors.tool],
+        features: { progressSummaries: true },
+        limits: { tokens: 52_000 },
+        maxTokens: 2_000,
+      },
+    )
+    const run = test.engine.run('go')
+    await rest()
+    const before = asked.length
+    await test.clock.advance(90_000)
+    await rest()
+    expect(asked).toHaveLength(before)
+    expect(summaries(test.facts)).toEqual([])
+    expect(test.facts.filter(({ event }) => event.type === 'budget.refused')).toEqual([])
+    doors.open('door-a', 'door-root')
+    await run.result
+    await test.engine.close()
+  })
+
+  it('are what others read of it: a line of TaskOutput, and a field of ListAgents', async () => {
+    const doors = new Doors()
+    const results: unknown[] = []
+    const test = testEngine(
+      (request: ModelRequest): ScriptedReply => {
+        if (request.source === 'summary') return LINE
+        const turn = turnOf(request)
+        if (request.source !== 'main')
+          return turn === 0 ? callMany([{ name: 'Pass', input: { door: 'door-a' } }]) : say('the report')
+        const task_id = /agentId: (a[0-9a-f]{16})/.exec(JSON.stringify(request.messages))?.[1]
+        const input = { description: 'd', prompt: 'the task', run_in_background: true }
+        if (turn === 0)
+          return callMany([
+            { name: 'Agent', input },
+            { name: 'Pass', input: { door: 'door-root' } },
+          ])
+        if (turn === 1)
+          return callMany([
+            { name: 'TaskOutput', input: { task_id, block: false } },
+            { name: 'ListAgents', input: {} },
+          ])
+        return say('done')
+      },
+      { tools: [doors.tool], features: { progressSummaries: true } },
+    )
+    const run = test.engine.run('go')
+    await rest()
+    await test.clock.advance(30_000)
+    await rest()
+    doors.open('door-root')
+    await rest()
+    for (const { event } of test.facts)
+      if (event.type === 'call.ended') results.push([event.result.content, event.toolUseResult])
+    const told = JSON.stringify(results)
+    // On one line, and without what steers a terminal.
+    expect(told).toContain('it says: xyzzy the tests\\\\u001b[2J')
+    expect(told).toContain('"summary":"xyzzy the tests')
+    doors.open('door-a')
+    await run.result
+    await test.engine.close()
+  })
+
   it('begin anew with the next request when the session is brought back', async () => {
     const first = engineOf()
     first.engine.run('go', { sessionId: SESSION }).result.catch(() => {})

@@ -92,6 +92,64 @@ describe('an end that a killed agent was not told', () => {
   })
 })
 
+describe('TaskOutput of an agent that was killed and goes on', () => {
+  it.each([
+    ['came before the kill', ['child'], 'completed', 'report of child'],
+    ['came with it', [], 'killed', ''],
+  ] as const)(
+    'still gives the end of an agent of its that %s, and tells nothing twice',
+    async (_, open, status, text) => {
+      const doors = new Doors()
+      let child = ''
+      const read: unknown[] = []
+      const test = testEngine(
+        (request) => {
+          const name = nameIn(request)
+          const turn = turnOf(request)
+          if (turn === 0 && FIRST('general-purpose')[name] !== undefined)
+            return FIRST('general-purpose')[name] ?? say('')
+          const isAgain = JSON.stringify(request.messages).includes('look again')
+          if (
+            name === 'root' &&
+            isAgain === false &&
+            JSON.stringify(request.messages).includes('<task-id>')
+          ) {
+            const to = /<task-id>(a[0-9a-f]{16})/.exec(JSON.stringify(request.messages))?.[1]
+            return callMany([{ name: 'SendMessage', input: { to, message: 'look again' } }])
+          }
+          if (name === 'parent' && turn === 1)
+            return callMany([{ name: 'TaskOutput', input: { task_id: child, block: true } }])
+          if (name === 'parent' && turn === 2) read.push(request.messages.at(-1))
+          return say(`report of ${name}`)
+        },
+        { tools: [doors.tool], features: { nesting: true }, definitions: [agentKind('general-purpose')] },
+      )
+      const run = test.engine.run('go', { sessionId: SESSION })
+      await rest()
+      doors.open(...open)
+      await rest()
+      child = idOf(test.facts, 'child')
+      await test.engine.kill(idOf(test.facts, 'parent'))
+      const result = await run.result
+      expect(JSON.stringify(read)).toContain(text)
+      const outputs = eventsOf(test.facts, 'call.ended').filter(({ toolUseResult }) =>
+        JSON.stringify(toolUseResult ?? '').includes('retrieval_status'),
+      )
+      expect(
+        outputs.map(({ toolUseResult, delivered }) => [
+          JSON.stringify(toolUseResult).includes(`"status":"${status}"`),
+          delivered,
+        ]),
+      ).toEqual([[true, undefined]])
+      // It was recorded as told to nobody, with what it cost: that is counted once.
+      expect(eventsOf(test.facts, 'child.released')).toHaveLength(1)
+      expect(result.totalUsage.output_tokens).toBe(outputIn(test.facts))
+      expect(await violations(test.storage)).toEqual([])
+      await test.engine.close()
+    },
+  )
+})
+
 describe('an end that nobody above could take, as the log of the root was full', () => {
   it('is the root’s from the next resume on, and told and counted once', async () => {
     const doors = new Doors()

@@ -103,7 +103,7 @@ function multiplies(run: RunSnapshot, event: RunEvent): boolean {
     case 'call.ended':
       return (
         event.answers !== undefined &&
-        (calls.length > 1 || context.review !== 'none' || maxTurns !== undefined)
+        (calls.length > 1 || context.review !== 'none' || maxTurns !== undefined || isOutOfTime)
       )
     case 'message.accepted':
       return mail.length > 0 || !isPlain
