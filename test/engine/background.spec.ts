@@ -505,6 +505,30 @@ describe('a message', () => {
   })
 })
 
+describe('a root that is about to be woken', () => {
+  it('is not, when everything is ended in the same moment', async () => {
+    const doors = new Doors()
+    const test = engineOf(doors, (_, turn) => (turn === 0 ? callMany([agent('door-a')]) : say('I leave it')))
+    await begin(test, { leavesChildren: true }).result
+    let killed: Promise<void> | undefined
+    test.engine.events$.subscribe((event) => {
+      if (event.kind !== 'fact' || event.event.type !== 'agent.ended' || event.agentId !== childIds(test)[0])
+        return
+      // The end is noted, and the root is not woken yet.
+      queueMicrotask(() => {
+        killed = test.engine.killAll('by the user')
+      })
+    })
+    await rest()
+    doors.open('door-a')
+    await rest()
+    await killed
+    expect(killed).toBeDefined()
+    expect(factsOf(test, 'run.started').filter(({ tells }) => tells !== undefined)).toEqual([])
+    await test.engine.close()
+  })
+})
+
 describe('a question to the parent', () => {
   /** A child that asks, and reports what it was told; its parent answers, or not. */
   const asking =

@@ -49,7 +49,10 @@ export const scenario: Scenario = {
       },
       say('the end'),
     ],
-    willing: [callMany([look('willing', { ms: 50 })]), (request) => answers(request, true, 'willing is done')],
+    willing: [
+      callMany([look('willing', { ms: 50 })]),
+      (request) => answers(request, true, 'willing is done'),
+    ],
     unwilling: [
       callMany([look('unwilling', { ms: 50 })]),
       (request) => answers(request, false, 'not yet'),
