@@ -20,6 +20,7 @@ export class AgentEquipment {
   #isComplete = false
   #pool: ResolvedPool | undefined
   #shells: ShellTable | undefined
+  #hasStartedProcesses = false
 
   constructor(core: EngineCore, agent: Agent) {
     this.#core = core
@@ -57,6 +58,11 @@ export class AgentEquipment {
     return this.#shells
   }
 
+  /** A call is about to start a process: also one whose record comes too late for the log is ended with the agent. */
+  noteProcess(): void {
+    this.#hasStartedProcesses = true
+  }
+
   /** Places besides its working directory that it may write in: its memory, or the one file that is its work. */
   get writableRoots(): readonly string[] {
     const isSettingsEditor = this.#agent.definition?.editsUserSettings === true
@@ -71,5 +77,10 @@ export class AgentEquipment {
     this.#pool = undefined
     await this.#shells?.endAll()
     await this.servers.close()
+    // A command can leave its process group, and a body can be given up before its command has ended: whatever is left
+    // carries the agent's mark.
+    if (this.#hasStartedProcesses || this.#agent.hasRunProcesses)
+      await this.#core.processes.endSurvivors([], [this.#agent.id])
+    this.#hasStartedProcesses = false
   }
 }

@@ -18,8 +18,6 @@ export function drain(core: EngineCore): Effect<EffectInput> {
     await agent.scope.settled(self)
     await settleChildren(core, agent)
     await agent.equipment.close()
-    // A command can leave its process group; whatever it left carries the agent's mark.
-    if (agent.hasRunProcesses) await core.processes.endSurvivors([], [agent.id])
     const context = agent.run?.snapshot.context
     if (context === undefined) return []
     const unanswered = await Promise.all(context.calls.map((call) => closeCall(core, agent, call)))

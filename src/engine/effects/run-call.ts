@@ -273,15 +273,17 @@ function contextOf(
     clock: core.clock,
     processes: {
       endSurvivors: (recorded, agentIds) => core.processes.endSurvivors(recorded, agentIds),
-      run: (request) =>
-        processes.run({
+      run: (request) => {
+        agent.equipment.noteProcess()
+        return processes.run({
           ...request,
           ...(hasEnv && { env: { ...core.env, ...request.env } }),
           onStarted: (process) => {
             request.onStarted?.(process)
             recordProcess(agent, callId, process)
           },
-        }),
+        })
+      },
     },
     seen: agent.seen,
     shells: agent.equipment.shells,
