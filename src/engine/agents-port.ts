@@ -48,8 +48,8 @@ export function agentsPort(core: EngineCore, caller: Agent, signal: AbortSignal)
     if (!id.success || id.data === caller.id) return unknown
     const live = core.agents.get(id.data)
     if (live?.isRunning === true) {
-      if (timeoutMs > 0) await within(core, live, timeoutMs, signal)
-      if (live.isRunning) return { kind: 'going-on', task: statusOf(live) }
+      if (timeoutMs > 0) await unlessGivenUp(live, within(core, live, timeoutMs, signal), signal)
+      if (live.isRunning && session.isLive(live)) return { kind: 'going-on', task: statusOf(live) }
     }
     return report(id.data)
   }
@@ -58,6 +58,7 @@ export function agentsPort(core: EngineCore, caller: Agent, signal: AbortSignal)
     // What it is owed comes first, oldest first; else the last end there is.
     const owed = caller.digest.owed.find(({ agentId }) => agentId === id)
     const state = owed === undefined ? undefined : await session.ends.stateOf(owed)
+    if (state?.kind === 'lost') return { kind: 'refused', message: `Agent ${id} is lost: ${state.why}` }
     const isThere = state?.kind === 'ended' || state?.kind === 'unreviewed'
     const found = isThere ? state.end : await session.ends.lastOf(id)
     if (found === undefined) return unknown
@@ -89,7 +90,7 @@ export function agentsPort(core: EngineCore, caller: Agent, signal: AbortSignal)
         kind: 'refused',
         message: `Agent ${taskId} is none that you have started, so you cannot stop it.`,
       }
-    await live.kill(`agent ${caller.id}`)
+    await unlessGivenUp(live, live.kill(`agent ${caller.id}`), signal)
     return report(live.id)
   }
 
@@ -205,6 +206,16 @@ async function within(core: EngineCore, agent: Agent, ms: number, signal: AbortS
     timer.abort()
   }
   signal.throwIfAborted()
+}
+
+/** Waits for work on an agent. One whose log cannot be written has no end: then until it has given its place back. */
+async function unlessGivenUp(agent: Agent, work: Promise<void>, signal: AbortSignal): Promise<void> {
+  try {
+    await work
+  } catch (error) {
+    if (agent.failure === undefined) throw error
+    await orAborted(agent.session.givenUp.left(agent), signal)
+  }
 }
 
 function addressee(caller: Agent, to: string): AgentId | undefined {

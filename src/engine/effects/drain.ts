@@ -17,6 +17,7 @@ export function drain(core: EngineCore): Effect<EffectInput> {
   return async ({ agent, self }) => {
     await agent.scope.settled(self)
     await settleChildren(core, agent)
+    await agent.session.givenUp.below(agent)
     await agent.equipment.close()
     const context = agent.run?.snapshot.context
     if (context === undefined) return []
@@ -50,6 +51,7 @@ async function settleChildren(core: EngineCore, agent: Agent): Promise<void> {
   const { session, parent } = agent
   if (outcome.kind === 'killed' && outcome.spares !== 'background') {
     await endChildren(core, agent)
+    await session.givenUp.below(agent)
     if (parent !== undefined) await recordUndeliverable(agent)
     return
   }
