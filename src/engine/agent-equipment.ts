@@ -8,6 +8,7 @@ import type { ProjectMemory } from '../effects/project/project.ts'
 import type { Agent } from './agent.ts'
 import { AgentServers } from './agent-servers.ts'
 import type { EngineCore } from './core.ts'
+import { MovableCalls } from './movable-calls.ts'
 import type { ResolvedPool } from './render.ts'
 import { poolOf } from './render.ts'
 
@@ -15,11 +16,14 @@ export class AgentEquipment {
   readonly servers: AgentServers
   /** What the agent remembers; undefined without a memory, and before it is got. */
   memory: ProjectMemory | undefined
+  /** Calls that can be made to go on behind it. */
+  readonly movable = new MovableCalls()
   readonly #core: EngineCore
   readonly #agent: Agent
   #isComplete = false
   #pool: ResolvedPool | undefined
   #shells: ShellTable | undefined
+  #hasStartedProcesses = false
 
   constructor(core: EngineCore, agent: Agent) {
     this.#core = core
@@ -57,6 +61,11 @@ export class AgentEquipment {
     return this.#shells
   }
 
+  /** A call is about to start a process: also one whose record comes too late for the log is ended with the agent. */
+  noteProcess(): void {
+    this.#hasStartedProcesses = true
+  }
+
   /** Places besides its working directory that it may write in: its memory, or the one file that is its work. */
   get writableRoots(): readonly string[] {
     const isSettingsEditor = this.#agent.definition?.editsUserSettings === true
@@ -71,5 +80,10 @@ export class AgentEquipment {
     this.#pool = undefined
     await this.#shells?.endAll()
     await this.servers.close()
+    // A command can leave its process group, and a body can be given up before its command has ended: whatever is left
+    // carries the agent's mark.
+    if (this.#hasStartedProcesses || this.#agent.hasRunProcesses)
+      await this.#core.processes.endSurvivors([], [this.#agent.id])
+    this.#hasStartedProcesses = false
   }
 }

@@ -19,6 +19,7 @@ import { deliver } from './deliver.ts'
 import { EngineError } from './errors.ts'
 import { sendStructured } from './structured-messages.ts'
 import { addressee, isBelow, notBelow, statusOf } from './task-status.ts'
+import { orAborted } from './waits.ts'
 
 type Refused = Extract<SendReceipt, { kind: 'refused' }>
 
@@ -40,8 +41,8 @@ export function agentsPort(core: EngineCore, caller: Agent, signal: AbortSignal)
     if (!id.success || id.data === caller.id) return unknown
     const live = core.agents.get(id.data)
     if (live?.isRunning === true) {
-      if (timeoutMs > 0) await within(core, live, timeoutMs, signal)
-      if (live.isRunning) return { kind: 'going-on', task: statusOf(live) }
+      if (timeoutMs > 0) await unlessGivenUp(live, within(core, live, timeoutMs, signal), signal)
+      if (live.isRunning && session.isLive(live)) return { kind: 'going-on', task: statusOf(live) }
     }
     return report(id.data)
   }
@@ -50,6 +51,7 @@ export function agentsPort(core: EngineCore, caller: Agent, signal: AbortSignal)
     // What it is owed comes first, oldest first; else the last end there is.
     const owed = caller.digest.owed.find(({ agentId }) => agentId === id)
     const state = owed === undefined ? undefined : await session.ends.stateOf(owed)
+    if (state?.kind === 'lost') return { kind: 'refused', message: `Agent ${id} is lost: ${state.why}` }
     const isThere = state?.kind === 'ended' || state?.kind === 'unreviewed'
     const found = isThere ? state.end : await session.ends.lastOf(id)
     if (found === undefined) return unknown
@@ -77,7 +79,7 @@ export function agentsPort(core: EngineCore, caller: Agent, signal: AbortSignal)
     const live = id.success ? core.agents.get(id.data) : undefined
     if (live?.isRunning !== true) return result(taskId, 0)
     if (!isBelow(live, caller)) return { kind: 'refused', message: notBelow(taskId) }
-    await live.kill(`agent ${caller.id}`)
+    await unlessGivenUp(live, live.kill(`agent ${caller.id}`), signal)
     return report(live.id)
   }
 
@@ -130,4 +132,14 @@ async function within(core: EngineCore, agent: Agent, ms: number, signal: AbortS
     timer.abort()
   }
   signal.throwIfAborted()
+}
+
+/** Waits for work on an agent. One whose log cannot be written has no end: then until it has given its place back. */
+async function unlessGivenUp(agent: Agent, work: Promise<void>, signal: AbortSignal): Promise<void> {
+  try {
+    await work
+  } catch (error) {
+    if (agent.failure === undefined) throw error
+    await orAborted(agent.session.givenUp.left(agent), signal)
+  }
 }

@@ -5,6 +5,7 @@
  * This is the one gate: an end whose review is owed leaves it only behind the verdict, to whoever and in whatever way.
  */
 import type { EndedTask } from '../definitions/notice.ts'
+import type { ModelUsage } from '../journal/projections/usage.ts'
 import { createLogReader } from '../journal/read-log.ts'
 import type { AgentEventOf, RunKey } from '../machines/agent/events.ts'
 import { isAmong, runName } from '../machines/agent/run-key.ts'
@@ -34,8 +35,8 @@ export type RunState =
   /** It has ended, and nothing of it may be told before it is reviewed: see {@link SessionEnds.reviewed}. */
   | { readonly kind: 'unreviewed'; readonly end: TaskEnd }
   | { readonly kind: 'running' }
-  /** Its log does not tell, and nobody will. */
-  | { readonly kind: 'lost'; readonly why: string }
+  /** Its log does not tell, and nobody will. What it has cost, where that is known. */
+  | { readonly kind: 'lost'; readonly why: string; readonly modelUsage?: ModelUsage }
 
 /** Ends that are kept at hand. What is not is read from its log: this bounds memory, not what can be told. */
 const MOST_KNOWN = 64
@@ -65,8 +66,8 @@ export class SessionEnds {
   }
 
   /** A run has no end, and there will be none. */
-  lose(key: RunKey, why: string): void {
-    this.#keep(key, { kind: 'lost', why })
+  lose(key: RunKey, why: string, modelUsage: ModelUsage): void {
+    this.#keep(key, { kind: 'lost', why, modelUsage })
   }
 
   /** How many ends are at hand. */
@@ -131,7 +132,7 @@ export class SessionEnds {
     const live = this.#core.agents.get(key.agentId)
     if (live !== undefined && (live.runNumber < key.run || (live.isRunning && live.runNumber === key.run)))
       // It runs, or is about to.
-      return live.failure === undefined ? { kind: 'running' } : { kind: 'lost', why: live.failure.message }
+      return { kind: 'running' }
     const path = this.#session.paths.agentLog(key.agentId)
     try {
       const end = await this.#read(path, key.run)

@@ -79,7 +79,13 @@ async function endFor(
       session.ends.reviewSoon(state.end)
       return undefined
     case 'lost':
-      return { task: lostTask(key, state.why), told: { agentId: key.agentId, run: key.run, isLost: true } }
+      return {
+        task: lostTask(key, state.why),
+        told: {
+          ...{ agentId: key.agentId, run: key.run, isLost: true as const },
+          ...(state.modelUsage !== undefined && { modelUsage: { ...state.modelUsage } }),
+        },
+      }
     case 'ended': {
       const { task, end, startedBy } = state.end
       return {

@@ -33,6 +33,7 @@ import { EndHosts } from './end-hosts.ts'
 import { SessionEnds } from './ends.ts'
 import type { EngineDiagnosticCode } from './errors.ts'
 import { EngineClosedError, EngineError, messageOf } from './errors.ts'
+import { GivenUp } from './given-up.ts'
 import { inheritance } from './inherit.ts'
 import type { Posted } from './mailbox.ts'
 import { reviveAgent } from './revive.ts'
@@ -71,6 +72,8 @@ export class Session {
   readonly names: SessionNames
   /** Ends of runs in the background that somebody is owed. */
   readonly ends: SessionEnds
+  /** Agents that go on no more without an end. */
+  readonly givenUp: GivenUp
   /** What its agents may still spend. */
   readonly budget: SessionBudget
   readonly #core: EngineCore
@@ -100,6 +103,7 @@ export class Session {
     this.hosts = new EndHosts(this)
     this.names = new SessionNames(this)
     this.ends = new SessionEnds(core, this)
+    this.givenUp = new GivenUp(this)
     this.budget = new SessionBudget(core, () => this.agents)
     this.definitions = new SessionDefinitions(this.blobs, core.cwd, () => core.definitions)
   }
@@ -448,20 +452,12 @@ export class Session {
 
   /**
    * An agent goes on no more, without an end: its log cannot be written. Whoever calls it is told by its promise; whoever
-   * is owed the end of one in the background is told that it is lost, and what it has started there ends.
+   * is owed the end of one in the background is told that it is lost, and what it has started there ends. The root stays,
+   * and with it what it has in the background: a resume goes on with all of it.
    */
   onHalt(agent: Agent, why: string): void {
-    const run = agent.runNumber
-    const owner = this.hosts.ownerOf(agent, run)
     this.ends.letGo(agent.digest.owed)
-    if (owner === undefined) return
-    this.forget(agent.id)
-    this.ends.lose({ agentId: agent.id, run }, why)
-    for (const { agentId } of agent.digest.owed) {
-      const child = this.#live.get(agentId)
-      child?.kill('engine', 'its parent was stopped: its log cannot be written').catch(() => {})
-    }
-    this.noteNews(owner)
+    if (agent.parent !== undefined) this.givenUp.seeOut(agent, why)
   }
 
   /** There may be something to tell an agent: one that runs looks itself, an idle root is woken. */

@@ -26,6 +26,8 @@ export interface Disk {
   /** The process has died, or the machine: what is left is what the next one finds. */
   crash(life: Life): void
   readonly logs: ShadowLogs
+  /** The processes in which an append to this file has failed: there its agent has stopped, without an end. */
+  failuresOf(path: string): readonly Life[]
   /** Whose lock it is; undefined when nobody alive holds it. */
   holderOf(path: string): Life | undefined
   exists(path: string): boolean
@@ -74,6 +76,7 @@ export function createDisk(
   const locks = new Map<string, { readonly life: Life; readonly owner: LockOwner }>()
   /** Writes that a process has asked for and that have not been done. */
   const waiting = new Set<{ readonly life: Life; readonly path: string; readonly text: string }>()
+  const failures = new Map<string, Life[]>()
   const logs = createShadowLogs(listener.onDurable)
   const syncs = plan.durability === 'fsync'
   let writes = 0
@@ -155,6 +158,7 @@ export function createDisk(
     }
 
     const fail = (path: string, { kind }: DiskFault): never => {
+      failures.set(path, [...(failures.get(path) ?? []), life])
       world.note(() => `disk: ${kind} at ${nameOf(path)}`)
       throw new StorageError(CODES[kind], path, `writing ${path} failed: ${kind}`)
     }
@@ -360,6 +364,7 @@ export function createDisk(
       return shortcuts
     },
     logs,
+    failuresOf: (path) => failures.get(path) ?? [],
     holderOf: (path) => {
       const held = locks.get(path)
       return held?.life.isAlive === true ? held.life : undefined

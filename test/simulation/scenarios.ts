@@ -125,6 +125,18 @@ export const SCENARIOS: Readonly<Record<string, Weather>> = {
     snapshots: 0.2,
     background: 0.7,
   },
+  /** The same on a disk that fails: whoever cannot write goes on no more, beside others who do. */
+  'background-disk': {
+    modelFaults: 0.05,
+    brokenCalls: 0.02,
+    oddBodies: 0,
+    stops: { ...NO_STOPS, kill: 1, crash: 1, close: 1 },
+    mostStops: 2,
+    diskFaults: 3,
+    delegation: 0.8,
+    looseModes: 0.95,
+    background: 0.7,
+  },
   damage: {
     modelFaults: 0.05,
     brokenCalls: 0.03,

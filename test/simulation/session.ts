@@ -344,11 +344,11 @@ function createSession(plan: Plan, options: SessionOptions) {
 
   /** Orphans of a failed disk may still be coming to their end when the root has. */
   const whenAtRest = async (of: Process): Promise<void> => {
-    while (
-      !of.closing &&
-      of.engine.agents.some((agent) => isMoving(agent.agentId)) &&
-      world.underWay(of.life).length > 0
-    )
+    const isWorthWaiting = (): boolean =>
+      plan.diskFaults.length > 0
+        ? of.engine.agents.some(({ agentId }) => isMoving(agentId) && scene.live(agentId)?.isOpen === true)
+        : isAnybodyMoving(of) && world.underWay(of.life).length > 0
+    while (!of.closing && isWorthWaiting())
       await new Promise<void>((resolve) => {
         world.later('waiting for the rest', of.life, resolve)
       })

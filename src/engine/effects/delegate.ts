@@ -162,8 +162,14 @@ export async function deliverLeftChild(
   if (child.isStarted && child.isRunning)
     void child.kill(`agent ${agent.id}`, PARENT_STOPPED, sparedBy(agent)).catch(() => {})
   child.restart()
-  const end = await withoutReview(core, child, await child.ended())
-  return delivered(agent, { callId, block }, child, end)
+  try {
+    const end = await withoutReview(core, child, await child.ended())
+    return delivered(agent, { callId, block }, child, end)
+  } catch (error) {
+    // It was to be brought to its end, and that could not be written.
+    if (child.failure === undefined) throw error
+    return undefined
+  }
 }
 
 /** The end of a child, unless it goes on in the background first: then it is in nobody's hands any more. */

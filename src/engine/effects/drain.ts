@@ -17,9 +17,8 @@ export function drain(core: EngineCore): Effect<EffectInput> {
   return async ({ agent, self }) => {
     await agent.scope.settled(self)
     await settleChildren(core, agent)
+    await agent.session.givenUp.below(agent)
     await agent.equipment.close()
-    // A command can leave its process group; whatever it left carries the agent's mark.
-    if (agent.hasRunProcesses) await core.processes.endSurvivors([], [agent.id])
     const context = agent.run?.snapshot.context
     if (context === undefined) return []
     const unanswered = await Promise.all(context.calls.map((call) => closeCall(core, agent, call)))
@@ -52,6 +51,7 @@ async function settleChildren(core: EngineCore, agent: Agent): Promise<void> {
   const { session, parent } = agent
   if (outcome.kind === 'killed' && outcome.spares !== 'background') {
     await endChildren(core, agent)
+    await session.givenUp.below(agent)
     if (parent !== undefined) await recordUndeliverable(agent)
     return
   }

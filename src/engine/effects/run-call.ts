@@ -273,18 +273,23 @@ function contextOf(
     clock: core.clock,
     processes: {
       endSurvivors: (recorded, agentIds) => core.processes.endSurvivors(recorded, agentIds),
-      run: (request) =>
-        processes.run({
+      run: (request) => {
+        agent.equipment.noteProcess()
+        return processes.run({
           ...request,
           ...(hasEnv && { env: { ...core.env, ...request.env } }),
           onStarted: (process) => {
             request.onStarted?.(process)
             recordProcess(agent, callId, process)
           },
-        }),
+        })
+      },
     },
     seen: agent.seen,
     shells: agent.equipment.shells,
+    // What goes on behind a call is read with this tool, by nobody otherwise.
+    ...(core.features.background &&
+      agent.mayUse('BashOutput') && { offerMove: (move) => agent.equipment.movable.offer(callId, move) }),
     agents: agentsPort(core, agent, signal),
     todos: () => agent.notes.todos,
     mayFetch: (url) => fetchGuard(core, agent)(url),

@@ -2,15 +2,39 @@ import { DEFAULT_LIMITS } from '../../../src/definitions/limits.ts'
 import { MAX_CONCURRENT_CALLS } from '../../../src/machines/agent/calls.ts'
 import { DEFINITIONS, RETRIES } from '../definitions.ts'
 import { eventsOf, type ShadowLog } from '../shadow-logs.ts'
+import type { Life } from '../world.ts'
 import type { Law } from './law.ts'
-import { logOfRequest } from './lookups.ts'
+import { isOpened, logOfRequest } from './lookups.ts'
 
 /** Law 8. */
 export const BOUNDED: Law = {
   number: 8,
   name: 'bounded',
   text: 'Depth, live agents, spawns, turns, concurrency and retries each have a limit; reaching one is an event and a clear status.',
-  watch: ({ disk, plan, tools, lockOf }, broken) => {
+  watch: ({ disk, plan, tools, processes, lockOf }, broken) => {
+    /**
+     * It goes on no more and has no end, as its log could not be written: in this process, or in one before, and no resume
+     * opens it. Its place is free when nothing of it works.
+     */
+    const hasLeft = ({ path, agentId }: ShadowLog): boolean => {
+      const holder = disk.holderOf(lockOf(path))
+      const failures = disk.failuresOf(path)
+      const log = agentId === undefined ? undefined : disk.logs.of(agentId)
+      if (log === undefined || failures.length === 0) return false
+      // A crash has let through what its process had written: nothing runs.
+      if (holder === undefined) return true
+      if (!failures.includes(holder) && isOpened(disk.logs, log)) return false
+      const works = (each: { readonly life: Life }, isAtWork: boolean): boolean =>
+        each.life === holder && isAtWork
+      return !(
+        processes.all.some((each) => each.mark.startsWith(`${agentId}/`) && works(each, each.isRunning)) ||
+        // Deaf ones are left behind after a time, and told so.
+        tools.bodies.some(
+          (each) =>
+            each.agentId === agentId && works(each, !each.hasEnded && each.toldToStopAt === undefined),
+        )
+      )
+    }
     const inSessionOf = ({ path }: ShadowLog): readonly ShadowLog[] =>
       disk.logs.all.filter((each) => lockOf(each.path) === lockOf(path))
     const attempts = new Map<string, number>()
@@ -22,7 +46,10 @@ export const BOUNDED: Law = {
             broken(`${event.agentId} is at depth ${event.depth} of ${limits.depth}`)
           const children = inSessionOf(log).filter(({ state }) => state.birth?.parent !== undefined).length
           if (children > limits.spawns) broken(`${children} children were started, of ${limits.spawns}`)
-          const live = inSessionOf(log).filter(({ state }) => state.run?.status === 'active').length + 1
+          const alive = inSessionOf(log).filter(
+            (each) => each.state.run?.status === 'active' && !hasLeft(each),
+          )
+          const live = alive.length + 1
           if (live > limits.liveAgents) broken(`${live} agents are alive, of ${limits.liveAgents}`)
         }
         if (event.type === 'run.started') {

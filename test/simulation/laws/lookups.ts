@@ -41,15 +41,35 @@ export function lineOf(logs: ShadowLogs, agentId: string): readonly ShadowLog[] 
 
 /**
  * A known limit: when the log of an agent below a child cannot be written, the child gives it up, ends and is
- * delivered. No resume opens the logs of a delivered child, so that the one below it stays without an end.
+ * delivered. No resume opens the logs of a delivered child, so that the one below it stays without an end. So does one in
+ * the background whose log cannot be written, and that whoever is owed its end was told is lost.
  */
 export function isOutOfReach(logs: ShadowLogs, log: ShadowLog): boolean {
   const [, parent, ...above] = lineOf(logs, log.agentId ?? '')
   return (
+    (log.state.run?.status === 'active' && isNoted(logs, log, true)) ||
+    (parent !== undefined && isNoted(logs, parent, false)) ||
     above.some((ancestor) =>
       eventsOf(ancestor, 'call.ended').some(({ delivered }) => delivered?.agentId === parent?.agentId),
     ) ||
     (parent !== undefined && isOutOfReach(logs, parent))
+  )
+}
+
+/** Whether a notice has told the last run of an agent, as lost or as ended, or a line says that nobody is told. */
+function isNoted(logs: ShadowLogs, { agentId, state }: ShadowLog, asLost: boolean): boolean {
+  const run = state.run?.context.run
+  return logs.all.some(({ events }) =>
+    events.some(({ event }) =>
+      event.type === 'message.added' || event.type === 'run.started'
+        ? event.tells?.some(
+            (end) => (end.isLost === true) === asLost && end.agentId === agentId && end.run === run,
+          )
+        : event.type === 'child.released' &&
+          event.isUndeliverable === true &&
+          event.child.agentId === agentId &&
+          event.child.run === run,
+    ),
   )
 }
 
