@@ -23,6 +23,8 @@ export interface AgentNode {
   /** All tokens of its own requests. */
   readonly tokens: number
   readonly lastActivity: string
+  /** When the oldest of the processes that its open calls have started began; undefined: there are none. */
+  readonly commandSince: number | undefined
   /** Milliseconds since the epoch: begin and end of its last run. */
   readonly startedAt: number
   readonly endedAt: number | undefined
@@ -51,6 +53,18 @@ type Node = Mutable<AgentNode>
 export function createAgentTree(cwd: string): AgentTree {
   const nodes = new Map<string, Node>()
   const children = new Map<string, string[]>()
+  /** Since when processes of open calls run, by agent and call. */
+  const commands = new Map<string, Map<string, number>>()
+
+  const noteCommand = (node: Node, callId: string | undefined, at?: number): void => {
+    const own = commands.get(node.agentId) ?? new Map<string, number>()
+    if (callId === undefined) own.clear()
+    else if (at === undefined) own.delete(callId)
+    else own.set(callId, Math.min(at, own.get(callId) ?? at))
+    if (own.size === 0) commands.delete(node.agentId)
+    else commands.set(node.agentId, own)
+    node.commandSince = own.size === 0 ? undefined : Math.min(...own.values())
+  }
 
   const add = (agentId: string, at: number, birth?: Extract<AgentEvent, { type: 'agent.spawned' }>): Node => {
     const node: Node = {
@@ -65,6 +79,7 @@ export function createAgentTree(cwd: string): AgentTree {
       toolUses: 0,
       tokens: 0,
       lastActivity: 'starting',
+      commandSince: undefined,
       startedAt: at,
       endedAt: undefined,
     }
@@ -85,6 +100,7 @@ export function createAgentTree(cwd: string): AgentTree {
   const factText = (node: Node, event: AgentEvent, at: number): string | undefined => {
     switch (event.type) {
       case 'run.started':
+        noteCommand(node, undefined)
         // The view is of one run of the root: what earlier ones did is in their logs.
         if (node.parentId === undefined) forgetDescendants(node)
         Object.assign(node, {
@@ -107,6 +123,7 @@ export function createAgentTree(cwd: string): AgentTree {
         return calls.length === 0 ? undefined : someOf(calls)
       }
       case 'call.ended':
+        noteCommand(node, event.callId)
         return event.outcome === 'ok'
           ? undefined
           : `call ${event.outcome}: ${resultLine(event.result.content)}`
@@ -164,7 +181,9 @@ export function createAgentTree(cwd: string): AgentTree {
       case 'agent.spawned':
       case 'agent.prepared':
       case 'call.started':
+        return undefined
       case 'process.started':
+        noteCommand(node, event.callId, at)
         return undefined
     }
   }

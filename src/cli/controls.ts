@@ -1,6 +1,7 @@
 /** What the keys of the terminal do while agents work. */
 import type { Engine } from '../engine/api.ts'
-import { agentsAre, foregroundChildren } from './at-work.ts'
+import { foregroundChildren, rootsAtWork } from './at-work.ts'
+import { counted } from './format.ts'
 import type { Host } from './host.ts'
 import type { Key } from './keys.ts'
 import type { Progress } from './progress.ts'
@@ -14,7 +15,7 @@ export const KEYS_HINT = 'ctrl+b to the background · esc stop · ctrl+c leave'
 const QUIT = 131
 
 export interface ControlsOptions {
-  readonly engine: Pick<Engine, 'agents' | 'background'>
+  readonly engine: Pick<Engine, 'agents' | 'background' | 'backgroundCalls'>
   readonly host: Pick<Host, 'stopProcess' | 'exitNow'>
   readonly progress: Pick<Progress, 'line' | 'pause' | 'go'>
   readonly stop: Pick<Stop, 'hear' | 'interrupt'>
@@ -45,18 +46,28 @@ export function pressKey(key: Key, { engine, host, progress, stop, asker }: Cont
   }
 }
 
-/** All of them: the main agent has the word again only when it waits for nobody. */
+/** All of them, and its own commands: the main agent has the word again only when it waits for nothing. */
 async function toBackground(
   engine: ControlsOptions['engine'],
   progress: Pick<Progress, 'line'>,
 ): Promise<void> {
-  const moved = await Promise.all(
-    foregroundChildren(engine.agents).map(({ agentId }) => engine.background(agentId).catch(() => false)),
-  )
-  const count = moved.filter(Boolean).length
+  const [moved, shells] = await Promise.all([
+    Promise.all(
+      foregroundChildren(engine.agents).map(({ agentId }) => engine.background(agentId).catch(() => false)),
+    ),
+    Promise.all(
+      rootsAtWork(engine.agents).map(({ agentId }) => engine.backgroundCalls(agentId).catch(() => [])),
+    ),
+  ])
+  const agents = moved.filter(Boolean).length
+  const commands = shells.flat().length
+  const what = [
+    ...(agents === 0 ? [] : [counted(agents, 'agent')]),
+    ...(commands === 0 ? [] : [counted(commands, 'command')]),
+  ].join(' and ')
   progress.line(
-    count === 0
-      ? 'troupe: there is no agent that the main agent waits for'
-      : `troupe: ${agentsAre(count)} in the background now`,
+    what === ''
+      ? 'troupe: there is no agent and no command that the main agent waits for'
+      : `troupe: ${what} ${agents + commands === 1 ? 'is' : 'are'} in the background now`,
   )
 }

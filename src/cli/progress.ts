@@ -161,10 +161,14 @@ export function createProgress(options: ProgressOptions): Progress {
   }
 }
 
-/** Whether the main agent waits for an agent that was there at a moment already. */
+/** Whether the main agent waits for an agent, or for a command of its own, that was there at a moment already. */
 function isWaitedFor(nodes: readonly AgentNode[], at: number): boolean {
   return nodes.some(
-    (node) => node.depth === 1 && node.status === 'running' && !node.isInBackground && node.startedAt <= at,
+    (node) =>
+      node.status === 'running' &&
+      (node.depth === 1
+        ? !node.isInBackground && node.startedAt <= at
+        : node.depth === 0 && node.commandSince !== undefined && node.commandSince <= at),
   )
 }
 

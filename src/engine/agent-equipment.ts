@@ -8,6 +8,7 @@ import type { ProjectMemory } from '../effects/project/project.ts'
 import type { Agent } from './agent.ts'
 import { AgentServers } from './agent-servers.ts'
 import type { EngineCore } from './core.ts'
+import { MovableCalls } from './movable-calls.ts'
 import type { ResolvedPool } from './render.ts'
 import { poolOf } from './render.ts'
 
@@ -15,6 +16,8 @@ export class AgentEquipment {
   readonly servers: AgentServers
   /** What the agent remembers; undefined without a memory, and before it is got. */
   memory: ProjectMemory | undefined
+  /** Calls that can be made to go on behind it. */
+  readonly movable = new MovableCalls()
   readonly #core: EngineCore
   readonly #agent: Agent
   #isComplete = false

@@ -420,6 +420,13 @@ export interface Engine extends AsyncDisposable {
    * parent is told of its end. False when it is the root, has ended, or is there already.
    */
   background(agentId: string): Promise<boolean>
+  /**
+   * Moves the commands that an agent waits for, of any agent, the root included, to its background shells: nothing of
+   * their processes is touched, each `Bash` call returns at once with what its command has written so far, and the agent
+   * reads the rest with `BashOutput`. Their time limits count no more; they are ended with the agent's run. Resolves with
+   * the ids that they go on as, those of nothing when nothing could be moved.
+   */
+  backgroundCalls(agentId: string): Promise<readonly string[]>
   /** Calls that wait for an answer, oldest first. */
   readonly approvals: readonly ApprovalRequest[]
   /**

@@ -178,6 +178,11 @@ class LocalEngine implements Engine {
     return (await agent.post({ type: 'agent.backgrounded', by: 'user' })) === 'taken'
   }
 
+  async backgroundCalls(agentId: string): Promise<readonly string[]> {
+    const agent = this.#core.agents.get(parseAgentId(agentId))
+    return agent?.isRunning === true && agent.isOpen ? agent.equipment.movable.moveAll() : []
+  }
+
   async close(): Promise<void> {
     if (this.#isClosed) return
     this.#isClosed = true

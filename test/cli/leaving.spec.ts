@@ -6,6 +6,9 @@ import { systemClock } from '../../src/effects/clock.ts'
 import { createManualModel } from '../../src/effects/model/manual.ts'
 import type { ModelRequest } from '../../src/effects/model/model.ts'
 import { call, callMany, say } from '../../src/effects/model/scripted-reply.ts'
+import type { ProcessRequest, ProcessRunner } from '../../src/effects/process/process-runner.ts'
+import { standardTools } from '../../src/effects/tools/tool-table.ts'
+import type { EngineOptions } from '../../src/engine/api.ts'
 import { createEngine } from '../../src/engine/create-engine.ts'
 import { createMemoryStorage } from '../../src/journal/memory-storage.ts'
 import { countingIds, type Fact, noProcesses, settle } from '../helpers/engine.ts'
@@ -20,7 +23,11 @@ const delegate = (name: string, more: object = {}) => ({
 const inBackground = { run_in_background: true }
 
 /** A run at a terminal, or elsewhere: the command line and the engine are real, the model and the person are the test's. */
-function world(line: readonly string[] = ['do it'], isTerminal = true) {
+function world(
+  line: readonly string[] = ['do it'],
+  isTerminal = true,
+  more: Pick<EngineOptions, 'processes' | 'tools'> = {},
+) {
   const fake: FakeHost = createFakeHost(line, {
     env: { ANTHROPIC_API_KEY: 'k', NO_COLOR: '1' },
     cwd: temporaryFolder(),
@@ -54,6 +61,7 @@ function world(line: readonly string[] = ['do it'], isTerminal = true) {
         storage: createMemoryStorage(),
         processes: noProcesses,
         tools: [],
+        ...more,
       })
       engine.events$.subscribe((event) => event.kind === 'fact' && facts.push(event))
       return engine
@@ -96,6 +104,29 @@ function world(line: readonly string[] = ['do it'], isTerminal = true) {
 const beginsWith = ({ messages: [first] }: ModelRequest, words: string): boolean =>
   JSON.stringify(first?.content).includes(words)
 
+/** A process that runs until it is told to end. */
+function createHeldProcess() {
+  let begin: (request: ProcessRequest) => void = () => {}
+  const started = new Promise<ProcessRequest>((resolve) => (begin = resolve))
+  const processes: ProcessRunner = {
+    run: (request) =>
+      new Promise((resolve) => {
+        const aborted = {
+          output: '',
+          exitCode: null,
+          signal: null,
+          ended: 'aborted',
+          omittedBytes: 0,
+        } as const
+        request.signal.addEventListener('abort', () => resolve(aborted))
+        request.onStarted?.({ pid: 1, startTime: undefined })
+        begin(request)
+      }),
+    endSurvivors: () => Promise.resolve(0),
+  }
+  return { processes, started }
+}
+
 const worlds: { readonly signal: (signal: StopSignal) => void }[] = []
 const open = (...options: Parameters<typeof world>) => {
   const opened = world(...options)
@@ -130,11 +161,44 @@ describe('ctrl+b', () => {
     expect(terminal.isRaw).toBe(false)
   })
 
+  it('moves the command that the main agent waits for, and the agents with it', async () => {
+    const process = createHeldProcess()
+    const { requestOf, press, terminal, code } = open(
+      ['do it', '--permission-mode', 'bypassPermissions'],
+      true,
+      {
+        processes: process.processes,
+        tools: standardTools(),
+      },
+    )
+    const bash = { name: 'Bash', input: { command: 'make' } }
+    ;(await requestOf('do it')).reply(callMany([bash, delegate('count')]))
+    const started = await process.started
+    started.onOutput?.(Buffer.from('half of it\n'))
+    // Beside a command nothing else runs: the agent begins behind it.
+    await press('\x02')
+    expect(terminal.shown).toContain('troupe: 1 command is in the background now')
+    const count = await requestOf('count')
+    await press('\x02')
+    expect(terminal.shown).toContain('troupe: 1 agent is in the background now')
+    const again = await requestOf('do it', 1)
+    expect(JSON.stringify(again.request.messages)).toMatch(
+      /Moved to the background by the user.*bash_.*half of it/,
+    )
+    expect([started.signal.aborted, count.aborted]).toEqual([false, false])
+    count.reply(say('42'))
+    again.reply(say('done'))
+    const told = await requestOf('do it', 2)
+    told.reply(say('done'))
+    expect(await code).toBe(0)
+    expect(started.signal.aborted).toBe(true)
+  })
+
   it('says so when there is nobody to move', async () => {
     const { requestOf, press, terminal, code } = open()
     const request = await requestOf('do it')
     await press('\x02')
-    expect(terminal.shown).toContain('there is no agent that the main agent waits for')
+    expect(terminal.shown).toContain('there is no agent and no command that the main agent waits for')
     request.reply(say('done'))
     expect(await code).toBe(0)
   })

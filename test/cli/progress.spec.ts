@@ -84,6 +84,20 @@ describe('the tree', () => {
     expect(terminal.lines).toEqual([])
   })
 
+  it('tells the keys once a command of the main agent has been waited for over 2 s', () => {
+    const { facts, root, clock, terminal, progress } = create(80, 'ctrl+b to the background')
+    for (const fact of facts.slice(0, 4)) progress.event(fact)
+    progress.event(root.event({ type: 'process.started', callId: callId(1, 4, 0), pid: 7 }))
+    clock.advance(1_000)
+    expect(terminal.lines).toHaveLength(1)
+    clock.advance(2_000)
+    expect(terminal.lines.at(-1)).toBe('ctrl+b to the background')
+    const result = { type: 'tool_result' as const, tool_use_id: 'x', content: 'done' }
+    progress.event(root.event({ type: 'call.ended', callId: callId(1, 4, 0), outcome: 'ok', result }))
+    clock.advance(1_000)
+    expect(terminal.lines).toHaveLength(1)
+  })
+
   it('shows how a child ended while the root goes on', () => {
     const { facts, clock, terminal, progress } = create()
     for (const fact of facts.slice(0, 13)) progress.event(fact)

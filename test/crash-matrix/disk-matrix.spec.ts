@@ -18,6 +18,7 @@ const PLAYED = [
   'bash-ledger',
   'eight-parallel-children',
   'keyed-write',
+  'moved-shell',
   'nested-tree',
   'one-child',
   'released-child',

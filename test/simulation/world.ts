@@ -60,6 +60,9 @@ export interface World {
 /** How often time passes although something else could happen: what makes slow things run into their clocks. */
 const TIME_PASSES = 0.03
 
+/** Turns of the event loop after which nothing comes any more: who collects what happens in one moment waits one. */
+const IDLE_TURNS = 4
+
 /** Makes a world. `withStory` keeps a line for everything that happens. */
 export function createWorld(seed: number, withStory = false): World {
   const streams = new Map<string, Chance>()
@@ -128,8 +131,9 @@ export function createWorld(seed: number, withStory = false): World {
       steps += 1
       const timer = nextTimer()
       if (tasks.length === 0 && timer === undefined) {
-        await drain()
-        return tasks.length > 0 || nextTimer() !== undefined
+        const isIdle = (): boolean => tasks.length === 0 && nextTimer() === undefined
+        for (let turn = 0; turn < IDLE_TURNS && isIdle(); turn++) await drain()
+        return !isIdle()
       }
       if (timer !== undefined && (tasks.length === 0 || schedule.happens(TIME_PASSES))) passTime(timer)
       else {

@@ -135,11 +135,13 @@ function firstOf(
   return new Promise((resolve) => {
     const settle = (ended: ProcessOutcome['ended']): void => {
       cancelTimeout()
+      request.released?.removeEventListener('abort', cancelTimeout)
       request.signal.removeEventListener('abort', onAbort)
       resolve(ended)
     }
     const onAbort = (): void => settle('aborted')
     const cancelTimeout = clock.setTimer(request.timeoutMs, () => settle('timeout'))
+    request.released?.addEventListener('abort', cancelTimeout, { once: true })
     request.signal.addEventListener('abort', onAbort, { once: true })
     if (request.signal.aborted) settle('aborted')
     void exit.then(() => settle('exit'))

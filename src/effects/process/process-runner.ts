@@ -15,6 +15,8 @@ export interface ProcessRequest {
   /** Bytes of output kept, head and tail; the rest is counted and left out. */
   readonly maxOutputBytes: number
   readonly signal: AbortSignal
+  /** Fires when nobody waits for the command any more: from then on `timeoutMs` does not count. Absent: it always does. */
+  readonly released?: AbortSignal
   /** Called with all output as it comes, before the cap. Must not throw. */
   readonly onOutput?: (chunk: Buffer) => void
   /** Called once, as soon as the process exists and before its end is reported. */

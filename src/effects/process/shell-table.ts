@@ -4,6 +4,7 @@
  * Owns: which shells there are, their unread output, and their end. Does not own: processes that leave the group of
  * their shell; they carry the agent's mark and are found by `endSurvivors`.
  *
+ * T0 A shell is started here, or was a command that a call waited for and that was let go (`adopt`).
  * T1 A shell belongs to the agent, not to the call that started it: the end of the call or of its turn leaves it alone.
  * T2 `endAll` resolves when nothing of any shell runs any more. Whoever ends the agent calls it first (law 9).
  * T3 Shells and output are bounded (law 8). Output that nobody reads loses its middle, and the gap is told.
@@ -13,6 +14,7 @@
 
 import { messageOf } from '../../definitions/message-of.ts'
 import type { Clock } from '../clock.ts'
+import type { ForegroundCommand } from './foreground-command.ts'
 import { inputNotice, watchForInput } from './input-watch.ts'
 import type { ProcessOutcome, ProcessRunner } from './process-runner.ts'
 import { createUnreadOutput, type UnreadOutput } from './unread-output.ts'
@@ -56,6 +58,11 @@ export interface ShellRequest {
 export interface ShellTable {
   /** Resolves as soon as the process exists. Rejects when it cannot be started, or too many run already. */
   start(request: ShellRequest): Promise<void>
+  /**
+   * Takes a command that a call waits for as a shell, and hands out what it wrote so far, which then counts as read.
+   * Undefined when it cannot be let go, or too many run already: then nothing has changed.
+   */
+  adopt(id: string, command: string, running: ForegroundCommand): Pick<ShellReading, 'output'> | undefined
   /** A shell with its unread output, which then counts as read. Undefined when there is none of that id. */
   read(id: string): ShellReading | undefined
   /** Ends a shell and resolves when it is gone. Undefined when there is none of that id. */
@@ -84,8 +91,9 @@ const MAX_ENDED = 32
 const FOR_EVER_MS = 2 ** 31 - 1
 
 interface Shell {
-  readonly request: ShellRequest
-  readonly abort: AbortController
+  readonly id: string
+  readonly command: string
+  readonly abort: () => void
   readonly unread: UnreadOutput
   /** Settles when nothing of it runs; never rejects. */
   gone: Promise<void>
@@ -103,12 +111,18 @@ export function createShellTable(options: ShellTableOptions): ShellTable {
     for (const [id] of ended.slice(0, Math.max(0, ended.length - MAX_ENDED))) shells.delete(id)
   }
 
-  const follow = async (shell: Shell, onStarted: () => void): Promise<void> => {
-    const { command, cwd, mark, timeoutMs = FOR_EVER_MS, processes } = shell.request
+  const isFull = (): boolean => running().length >= maxRunning
+
+  const follow = async (
+    shell: Shell,
+    { command, cwd, mark, timeoutMs = FOR_EVER_MS, processes }: ShellRequest,
+    signal: AbortSignal,
+    onStarted: () => void,
+  ): Promise<void> => {
     const watch = watchForInput(clock, (line) => notify?.(inputNotice(command, line)))
     try {
       const outcome = await processes.run({
-        ...{ command, cwd, mark, timeoutMs, signal: shell.abort.signal, onStarted },
+        ...{ command, cwd, mark, timeoutMs, signal, onStarted },
         // All of it goes through `onOutput`; the outcome's own is not looked at.
         maxOutputBytes: 0,
         onOutput: (chunk) => {
@@ -125,22 +139,29 @@ export function createShellTable(options: ShellTableOptions): ShellTable {
     }
   }
 
+  /** A shell that has run. */
+  const over = (shell: Shell): void => {
+    if (shell.end?.status !== 'killed') onEnded?.(stateOf(shell))
+    forgetOldest()
+  }
+
   const kill = async (shell: Shell): Promise<void> => {
-    shell.abort.abort()
+    shell.abort()
     await shell.gone
   }
 
   return {
     async start(request) {
       if (shells.has(request.id)) throw new Error(`There is a background shell ${request.id} already.`)
-      if (running().length >= maxRunning) {
+      if (isFull()) {
         throw new Error(
           `${maxRunning} background shells are running, which is the most an agent can have. End one with KillShell first.`,
         )
       }
+      const abort = new AbortController()
       const shell: Shell = {
-        request,
-        abort: new AbortController(),
+        ...{ id: request.id, command: request.command },
+        abort: () => abort.abort(),
         unread: createUnreadOutput(maxUnreadBytes),
         gone: Promise.resolve(),
         end: undefined,
@@ -152,15 +173,28 @@ export function createShellTable(options: ShellTableOptions): ShellTable {
           hasStarted = true
           resolve()
         }
-        shell.gone = follow(shell, onStarted).then(() => {
+        shell.gone = follow(shell, request, abort.signal, onStarted).then(() => {
           if (!hasStarted) {
             shells.delete(request.id)
             return reject(new Error(failureOf(shell.end)))
           }
-          if (shell.end?.status !== 'killed') onEnded?.(stateOf(shell))
-          forgetOldest()
+          over(shell)
         })
       })
+    },
+    adopt(id, command, inForeground) {
+      const left = shells.has(id) || isFull() ? undefined : inForeground.letGo()
+      if (left === undefined) return undefined
+      const { abort, unread, outcome } = left
+      const shell: Shell = { ...{ id, command, abort, unread }, gone: Promise.resolve(), end: undefined }
+      shells.set(id, shell)
+      shell.gone = outcome
+        .then(endOf, (error: unknown): ShellEnd => ({ status: 'failed', message: messageOf(error) }))
+        .then((end) => {
+          shell.end = end
+          over(shell)
+        })
+      return { output: unread.take().text }
     },
     read(id) {
       const shell = shells.get(id)
@@ -181,7 +215,7 @@ export function createShellTable(options: ShellTableOptions): ShellTable {
   }
 }
 
-const stateOf = ({ request: { id, command }, end }: Shell): ShellState => ({ id, command, end })
+const stateOf = ({ id, command, end }: Shell): ShellState => ({ id, command, end })
 
 function endOf({ ended, exitCode, signal }: ProcessOutcome): ShellEnd {
   switch (ended) {

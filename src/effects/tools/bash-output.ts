@@ -24,7 +24,7 @@ export const bashOutputTool: Tool<BashOutputInput> = {
   name: 'BashOutput',
   description: `Reads what a background shell has written since you last read it, and tells whether it still runs.
 
-- Works with the ids of Bash calls that had \`run_in_background\` set.
+- Works with the ids of Bash calls that had \`run_in_background\` set, or were moved to the background.
 - Output is handed out once: keep what you need. With \`filter\` the lines that do not match are gone, too.
 - Do not call it in a loop to wait. Do other work first, or run a command that waits for what you need.`,
   inputSchema: BashOutputInput,

@@ -1,5 +1,6 @@
 /** The tool `Bash`. */
 import * as z from 'zod'
+import { startInForeground } from '../process/foreground-command.ts'
 import { inputNotice, watchForInput } from '../process/input-watch.ts'
 import type { ProcessOutcome } from '../process/process-runner.ts'
 import { failure } from './refusals.ts'
@@ -55,21 +56,33 @@ export const bashTool: Tool<BashInput> = {
 
 async function runToEnd(input: BashInput, context: ToolContext): Promise<ToolOutput> {
   const timeoutMs = input.timeout ?? DEFAULT_TIMEOUT_MS
+  const id = shellIdOf(context)
   let notice: string | undefined
   const watch = watchForInput(context.clock, (line) => {
     notice = inputNotice(input.command, line)
     context.notify?.(notice)
   })
-  try {
-    const outcome = await context.processes.run({
-      command: input.command,
-      cwd: context.cwd,
-      mark: markOf(context),
-      timeoutMs,
-      maxOutputBytes: MAX_OUTPUT,
-      signal: context.signal,
-      onOutput: watch.saw,
+  const command = startInForeground(context.processes, {
+    command: input.command,
+    cwd: context.cwd,
+    mark: markOf(context),
+    timeoutMs,
+    maxOutputBytes: MAX_OUTPUT,
+    signal: context.signal,
+    onOutput: watch.saw,
+  })
+  let withdraw: (() => void) | undefined
+  const moved = new Promise<{ readonly soFar: string }>((resolve) => {
+    withdraw = context.offerMove?.(() => {
+      const left = context.shells?.adopt(id, input.command, command)
+      if (left === undefined) return undefined
+      resolve({ soFar: left.output })
+      return id
     })
+  })
+  try {
+    const outcome = await Promise.race([command.outcome, moved])
+    if ('soFar' in outcome) return movedOutput(id, outcome.soFar)
     const stdout = outcome.output.trimEnd()
     const trouble = troubleWith(outcome, timeoutMs)
     const asked = outcome.ended === 'exit' ? undefined : notice
@@ -80,6 +93,7 @@ async function runToEnd(input: BashInput, context: ToolContext): Promise<ToolOut
       structured: { stdout, stderr: '', interrupted: outcome.ended !== 'exit', isImage: false },
     }
   } finally {
+    withdraw?.()
     watch.stop()
   }
 }
@@ -90,7 +104,7 @@ async function startShell(input: BashInput, context: ToolContext): Promise<ToolO
     return failure('This agent cannot have background shells. Leave out run_in_background.')
   }
   if (context.signal.aborted) return failure('Interrupted; the command was not started.')
-  const id = `bash_${context.callId}`
+  const id = shellIdOf(context)
   await shells.start({
     ...{ id, command: input.command, cwd: context.cwd, mark: markOf(context) },
     ...(input.timeout !== undefined && { timeoutMs: input.timeout }),
@@ -101,6 +115,20 @@ async function startShell(input: BashInput, context: ToolContext): Promise<ToolO
     structured: { stdout: '', stderr: '', interrupted: false, isImage: false, backgroundTaskId: id },
   }
 }
+
+/** The result of a call whose command goes on in the background. */
+function movedOutput(id: string, soFar: string): ToolOutput {
+  const stdout = soFar.trimEnd()
+  return {
+    content: [
+      `Moved to the background by the user, where it runs on as ${id}, without a time limit. Read what it writes from now on with BashOutput, end it with KillShell; it is ended with you.`,
+      stdout === '' ? 'It has written nothing so far.' : `So far it has written:\n${stdout}`,
+    ].join('\n'),
+    structured: { stdout, stderr: '', interrupted: false, isImage: false, backgroundTaskId: id },
+  }
+}
+
+const shellIdOf = ({ callId }: ToolContext): string => `bash_${callId}`
 
 const markOf = ({ agentId, callId }: ToolContext): string => `${agentId}/${callId}`
 

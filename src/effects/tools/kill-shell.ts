@@ -15,7 +15,7 @@ export const killShellTool: Tool<KillShellInput> = {
   name: 'KillShell',
   description: `Ends a background shell and everything it started, and returns when it is gone.
 
-- Works with the ids of Bash calls that had \`run_in_background\` set.
+- Works with the ids of Bash calls that had \`run_in_background\` set, or were moved to the background.
 - It is asked to end first and killed if it does not. Output that you have not read can still be read with BashOutput.`,
   inputSchema: KillShellInput,
   // Ending what has ended changes nothing.

@@ -28,6 +28,12 @@ export interface SeenFiles {
   hashOf(path: string): string | null | undefined
 }
 
+/**
+ * Lets what a call waits for go on without it, and its body return at once. Says as what it goes on, an id for the agent's
+ * tools; undefined when it cannot any more. Must not throw.
+ */
+export type MoveCall = () => string | undefined
+
 /** What a call may use. */
 export interface ToolContext {
   readonly agentId: AgentId
@@ -52,6 +58,11 @@ export interface ToolContext {
   readonly mayFetch?: (url: string) => boolean | Promise<boolean>
   /** The background shells of this agent. Absent: it can have none. */
   readonly shells?: ShellTable
+  /**
+   * Offers to go on behind the call while that runs: `move` is called when somebody has the agent's calls moved to the
+   * background. Returns the withdrawal. Absent: nobody moves this call.
+   */
+  readonly offerMove?: (move: MoveCall) => () => void
   /** The list that this agent wrote last. Absent: results of TodoWrite do not tell what the list was before. */
   readonly todos?: () => readonly TodoItem[]
   /** The other agents of the session. Absent: outside an engine. */

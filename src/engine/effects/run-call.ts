@@ -287,6 +287,9 @@ function contextOf(
     },
     seen: agent.seen,
     shells: agent.equipment.shells,
+    // What goes on behind a call is read with this tool, by nobody otherwise.
+    ...(core.features.background &&
+      agent.mayUse('BashOutput') && { offerMove: (move) => agent.equipment.movable.offer(callId, move) }),
     agents: agentsPort(core, agent, signal),
     todos: () => agent.notes.todos,
     mayFetch: (url) => fetchGuard(core, agent)(url),

@@ -129,6 +129,7 @@ export function createFakeEngine(): FakeEngine {
       interrupt: async () => {},
       setMode: async () => {},
       background: async () => false,
+      backgroundCalls: async () => [],
       agents: [],
       events$,
       async close() {
