@@ -47,7 +47,8 @@ export function lineOf(logs: ShadowLogs, agentId: string): readonly ShadowLog[] 
 export function isOutOfReach(logs: ShadowLogs, log: ShadowLog): boolean {
   const [, parent, ...above] = lineOf(logs, log.agentId ?? '')
   return (
-    isToldAsLost(logs, log) ||
+    (log.state.run?.status === 'active' && isNoted(logs, log, true)) ||
+    (parent !== undefined && isNoted(logs, parent, false)) ||
     above.some((ancestor) =>
       eventsOf(ancestor, 'call.ended').some(({ delivered }) => delivered?.agentId === parent?.agentId),
     ) ||
@@ -55,14 +56,15 @@ export function isOutOfReach(logs: ShadowLogs, log: ShadowLog): boolean {
   )
 }
 
-/** Whether somebody was told that the last run of an agent has no end, or has said that nobody is. */
-function isToldAsLost(logs: ShadowLogs, { agentId, state }: ShadowLog): boolean {
-  if (state.run?.status !== 'active') return false
-  const { run } = state.run.context
+/** Whether a notice has told the last run of an agent, as lost or as ended, or a line says that nobody is told. */
+function isNoted(logs: ShadowLogs, { agentId, state }: ShadowLog, asLost: boolean): boolean {
+  const run = state.run?.context.run
   return logs.all.some(({ events }) =>
     events.some(({ event }) =>
       event.type === 'message.added' || event.type === 'run.started'
-        ? event.tells?.some((end) => end.isLost === true && end.agentId === agentId && end.run === run)
+        ? event.tells?.some(
+            (end) => (end.isLost === true) === asLost && end.agentId === agentId && end.run === run,
+          )
         : event.type === 'child.released' &&
           event.isUndeliverable === true &&
           event.child.agentId === agentId &&
