@@ -99,6 +99,14 @@ function engineOf(
   return { ...test, requests }
 }
 
+/** Files are looked at on the way, which takes as long as it takes. */
+async function approved(test: TestEngine): Promise<void> {
+  for (let i = 0; i < 200 && factsOf(test, 'mode.changed').length === 0; i++) {
+    await settle(20)
+    await new Promise((resolve) => setTimeout(resolve, 1))
+  }
+}
+
 function factsOf<T extends AgentEvent['type']>({ facts }: TestEngine, type: T): AgentEventOf<T>[] {
   return facts.flatMap(({ event }) => (event.type === type ? [event as AgentEventOf<T>] : []))
 }
@@ -199,7 +207,7 @@ describe('a plan of an agent that was started in plan mode', () => {
       { permissions: { mode: 'default', allow: ['Write'] } },
     )
     const run = test.engine.run('go', { sessionId: SESSION })
-    await rest()
+    await approved(test)
     await test.engine.setMode(SESSION, 'plan')
     world.doors.open('child')
     await run.result
@@ -346,6 +354,7 @@ describe('the word on a plan', () => {
     const options: Options = { permissions: { mode: 'default', allow: ['Write'] } }
     const first = engineOf(world, root, child, options)
     first.engine.run('go', { sessionId: SESSION }).result.catch(() => {})
+    await approved(first)
     await rest()
     expect(factsOf(first, 'mode.changed')).toHaveLength(1)
     const again = new World()
