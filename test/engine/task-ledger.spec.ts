@@ -80,7 +80,12 @@ describe('a ledger', () => {
         run: 1,
         status: 'killed',
         outcome: { kind: 'killed', by: 'user', reason: 'x'.repeat(9_999) },
-      } as never,
+        turns: 0,
+        toolUses: 0,
+        usage: { input_tokens: 0, output_tokens: 0 },
+        totalUsage: { input_tokens: 0, output_tokens: 0 },
+        durationMs: 0,
+      },
     ])
     const ledger = ledgerOf(recorded)
     ledger.push({
