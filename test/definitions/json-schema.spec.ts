@@ -22,7 +22,8 @@ const conditional = (condition: unknown, positive: unknown, negative: unknown): 
     ['else', negative],
   ])
 
-const draft2020 = new Ajv2020({ strict: false, validateFormats: false, logger: false })
+// With `allErrors`: without it ajv 8.20 lets an empty array pass a `contains` that stands behind a `prefixItems`.
+const draft2020 = new Ajv2020({ strict: false, validateFormats: false, logger: false, allErrors: true })
 const draft7 = new Ajv({ strict: false, validateFormats: false, logger: false })
 
 const VALUES: readonly unknown[] = [

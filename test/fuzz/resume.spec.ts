@@ -206,8 +206,8 @@ describe('a tree that is none', () => {
   it('is refused where an agent is its own child', async () => {
     const { files } = withReplaced(/agent-.*\.jsonl$/, ([a = ''], text) => {
       const lines = text.split('\n')
-      const birth = JSON.parse(lines[0] ?? '').event
-      if (birth.agentId !== a) return text
+      const { agentId, event: birth } = JSON.parse(lines[0] ?? '')
+      if (agentId !== a) return text
       const asked = lines.findIndex((line) => line.includes('"stop_reason":"tool_use"'))
       expect(asked, 'the child has asked for a call').toBeGreaterThan(0)
       const seq = JSON.parse(lines[asked] ?? '').seq
