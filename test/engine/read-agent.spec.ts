@@ -63,6 +63,8 @@ async function written(history: readonly EventDraft[], cut: number) {
   const until = Buffer.byteLength(parts.slice(0, cut).join(''))
   const disk = diskWith(text)
   const head = await readAgent(disk, LOG, { until })
+  // No agent takes one then: the report is content.
+  fc.pre(!head.digest.keepsReport)
   await writeSnapshot(disk, { log: LOG, snapshot: FILES[0] }, snapshotOf(head))
   return { disk, snapshot: await found(disk) }
 }
@@ -96,7 +98,9 @@ describe('a log that is opened with a snapshot', () => {
       fc.asyncProperty(anyHistoryCut, fc.nat(), async ({ history, cut }, where) => {
         const { disk, snapshot } = await written(history, cut)
         if (snapshot === undefined) throw new Error('the snapshot must be found')
-        const second = snapshotOf(await readAgentFrom(disk, LOG, snapshot))
+        const later = await readAgentFrom(disk, LOG, snapshot)
+        fc.pre(!later.digest.keepsReport)
+        const second = snapshotOf(later)
         await writeSnapshot(disk, { log: LOG, snapshot: FILES[1] }, second)
         const { parts } = writeLog(history)
         const torn = parts[where % parts.length]?.slice(0, 9) ?? ''
