@@ -87,7 +87,7 @@ describe.skipIf(noSandboxHere !== undefined)('with a sandbox', () => {
     )
     await engine.run('go').result
     await engine.close()
-    expect(git(root, 'log', '--all', '--format=%s')).toBe('made\nfirst')
+    expect(git(root, 'log', '--all', '--topo-order', '--format=%s')).toBe('made\nfirst')
     expect(readFileSync(path.join(root, 'a.txt'), 'utf8')).toBe('one\n')
   })
 

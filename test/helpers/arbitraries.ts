@@ -736,6 +736,8 @@ function tellRun(
         ...result,
         callId: call.callId,
         result: { ...result.result, tool_use_id: call.toolUseId },
+        // Agreed to, a request to stop would end the run here.
+        ...(result.answers !== undefined && { answers: { ...result.answers, approve: false } }),
       })
     }
   }
