@@ -73,7 +73,7 @@ export function createSimulatedModel(world: World, plan: Plan): SimulatedModel {
     else {
       const reply = isSummary
         ? buildReply(planned.text === 'plain' ? storyOf(agent, turn) : ' \n ', request)
-        : replyTo(said, agent, turn, request)
+        : replyTo(plan, said, agent, turn, request)
       answer(planned, plan.window === undefined ? reply : filling(plan, key, reply), later, subscriber)
     }
     return close
@@ -234,7 +234,46 @@ export function whereIn(request: Pick<ModelRequest, 'messages'>): {
   return { agent, turn }
 }
 
-function replyTo(planned: TurnPlan, agent: string, turn: number, request: ModelRequest): Reply {
+/** Texts that are in a conversation beside what its agent says: what it is told, and results. */
+const heardIn = ({ messages }: ModelRequest): string =>
+  messages
+    .filter(({ role }) => role === 'user')
+    .map(({ content }) => JSON.stringify(content))
+    .join('\n')
+
+/** The agent in the background that a conversation knows as this one, counted around from the last. */
+function launchedIn(request: ModelRequest, which: number): string {
+  const ids = [...heardIn(request).matchAll(/works in the background\. agentId: (a[0-9a-f]{16})/g)]
+  return ids.at(-1 - (which % Math.max(1, ids.length)))?.[1] ?? 'nobody'
+}
+
+/** The last request to stop that was read. An answer may be refused, or come too late: it is given twice. */
+function toAnswer(request: ModelRequest): string | undefined {
+  const id = [...heardIn(request).matchAll(/kind=\\"shutdown-request\\" request-id=\\"([^"\\]+)/g)].at(
+    -1,
+  )?.[1]
+  const said = JSON.stringify(request.messages.filter(({ role }) => role === 'assistant'))
+  return id !== undefined && said.split(`"request_id":${JSON.stringify(id)}`).length <= 2 ? id : undefined
+}
+
+/** Agrees to stop, or does not, as the seed has it for that turn. */
+function answerFor({ seed }: Plan, requestId: string, agent: string, turn: number): ContentBlock {
+  const chance = chanceFrom(seed, `answer ${agent}.${turn}`)
+  const approve = chance.happens(0.6)
+  const reason = chance.happens(0.5) ? { reason: 'as it must be' } : {}
+  return {
+    type: 'tool_use',
+    id: `toolu_${agent}_${turn}_answer`,
+    name: 'SendMessage',
+    input: {
+      to: requestId.split(':')[0],
+      summary: `§${agent}.${turn}.answer`,
+      message: { type: 'shutdown_response', request_id: requestId, approve, ...reason },
+    },
+  }
+}
+
+function replyTo(plan: Plan, planned: TurnPlan, agent: string, turn: number, request: ModelRequest): Reply {
   const mark = `§${agent}.${turn}`
   const texts = {
     plain: `${mark} as planned`,
@@ -254,7 +293,11 @@ function replyTo(planned: TurnPlan, agent: string, turn: number, request: ModelR
     },
     request,
   )
-  const calls = planned.calls.map((call, i) => blockFor(call, agent, turn, i))
+  const asked = toAnswer(request)
+  const calls = [
+    ...planned.calls.map((call, i) => blockFor(call, agent, turn, i, request)),
+    ...(asked === undefined ? [] : [answerFor(plan, asked, agent, turn)]),
+  ]
   return {
     ...built,
     content: [...built.content, ...calls],
@@ -262,7 +305,13 @@ function replyTo(planned: TurnPlan, agent: string, turn: number, request: ModelR
   }
 }
 
-function blockFor(call: CallPlan, agent: string, turn: number, index: number): ContentBlock {
+function blockFor(
+  call: CallPlan,
+  agent: string,
+  turn: number,
+  index: number,
+  request: ModelRequest,
+): ContentBlock {
   const id = `toolu_${agent}_${turn}_${index}`
   const mark = `§${agent}.${turn}.${index}`
   const use = (name: string, input: unknown, useId = id): ContentBlock => ({
@@ -281,6 +330,12 @@ function blockFor(call: CallPlan, agent: string, turn: number, index: number): C
         subagent_type: call.type,
         ...(call.apart === true && { isolation: 'worktree' }),
         ...(call.isInBackground === true && { run_in_background: true }),
+      })
+    case 'ask':
+      return use('SendMessage', {
+        to: launchedIn(request, call.which),
+        summary: mark,
+        message: { type: 'shutdown_request' },
       })
     case 'broken':
       break

@@ -26,6 +26,8 @@ export type CallPlan =
       /** It is started in the background. */
       readonly isInBackground?: true
     }
+  /** Asks one of its agents in the background to stop: which of those that it was told of, counted around from the last. */
+  | { readonly kind: 'ask'; readonly which: number }
 
 /** How an attempt at a request fails. `silent` and `stalled` are ended by a clock of the engine. */
 export type ModelFault =

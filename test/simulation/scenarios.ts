@@ -40,6 +40,8 @@ interface Weather {
   readonly defersReviews?: boolean
   /** Children that are started in the background. Default: none. */
   readonly background?: number
+  /** Calls that ask an agent in the background to stop. Default: none. */
+  readonly requests?: number
   /** The models take little, so that conversations are summed up. Default: they take everything. */
   readonly isNarrow?: boolean
 }
@@ -239,6 +241,21 @@ export const SCENARIOS: Readonly<Record<string, Weather>> = {
     delegation: 0.45,
     looseModes: 0.7,
   },
+  /** Agents in the background are asked to stop, and agree or do not, while everything else goes on. */
+  requests: {
+    modelFaults: 0.1,
+    brokenCalls: 0.02,
+    oddBodies: 0,
+    stops: { ...NO_STOPS, kill: 2, crash: 3, 'crash-in-write': 3, close: 1 },
+    mostStops: 5,
+    diskFaults: 0,
+    delegation: 0.8,
+    looseModes: 1,
+    snapshots: 0.2,
+    background: 0.9,
+    requests: 0.5,
+    hooks: true,
+  },
 }
 
 /** Tokens. Half of it is always there for a request. */
@@ -268,7 +285,7 @@ export function planFor(seed: number, scenario?: string): Plan {
       depth: Number(depth),
       liveAgents: chance.pick([3, 4, 64]),
       spawns: chance.pick([2, 5, 1_000]),
-      childMaxTurns: chance.pick([1, 2, 4, 200]),
+      childMaxTurns: chance.pick(weather.requests === undefined ? [1, 2, 4, 200] : [3, 5, 200]),
     },
     prompts: manyOf(chance, 2, () => promptPlan(chance, weather), 1),
     stops: manyOf(chance, weather.mostStops, () => stop(chance, weather)),
@@ -326,14 +343,22 @@ function promptPlan(chance: Chance, weather: Weather): PromptPlan {
 }
 
 function agentPlan(chance: Chance, weather: Weather, depth: number): AgentPlan {
-  return {
-    turns: manyOf(chance, depth === 0 ? 3 : 2, () => turnPlan(chance, weather, depth), depth === 0 ? 1 : 0),
-  }
+  // Who is to be asked something must be at work long enough.
+  const [usual, more] = depth === 0 ? [[1, 3] as const, [3, 5] as const] : [[0, 2] as const, [3, 6] as const]
+  const [least, most] = weather.requests === undefined ? usual : more
+  const turns: TurnPlan[] = []
+  const count = least + chance.below(most - least + 1)
+  while (turns.length < count) turns.push(turnPlan(chance, weather, depth, turns.some(launches)))
+  return { turns }
 }
 
-function turnPlan(chance: Chance, weather: Weather, depth: number): TurnPlan {
+/** Whether an agent in the background is started in a turn. */
+const launches = ({ calls }: TurnPlan): boolean =>
+  calls.some((call) => call.kind === 'agent' && call.isInBackground === true)
+
+function turnPlan(chance: Chance, weather: Weather, depth: number, hasLaunched: boolean): TurnPlan {
   const calls = chance.happens(0.85)
-    ? manyOf(chance, depth === 0 ? 4 : 3, () => callPlan(chance, weather, depth), 1)
+    ? manyOf(chance, depth === 0 ? 4 : 3, () => callPlan(chance, weather, depth, hasLaunched), 1)
     : []
   const text = chance.weigh({
     plain: 6,
@@ -354,13 +379,15 @@ function turnPlan(chance: Chance, weather: Weather, depth: number): TurnPlan {
   }
 }
 
-function callPlan(chance: Chance, weather: Weather, depth: number): CallPlan {
+function callPlan(chance: Chance, weather: Weather, depth: number, hasLaunched: boolean): CallPlan {
   if (chance.happens(weather.brokenCalls)) {
     return {
       kind: 'broken',
       form: chance.pick(['unknown-tool', 'no-object', 'wrong-input', 'odd-name', 'same-id'] as const),
     }
   }
+  if (weather.requests !== undefined && hasLaunched && chance.happens(weather.requests))
+    return { kind: 'ask', which: chance.pick([0, 0, 1, 2]) }
   if (depth < 3 && chance.happens(weather.delegation / (depth + 1))) {
     return {
       kind: 'agent',

@@ -55,6 +55,8 @@ export interface SessionOutcome {
   readonly verdicts: number
   /** Answers of the user to calls that waited for them. */
   readonly answers: number
+  /** Requests to stop that were agreed to, and that were not. */
+  readonly requests: { readonly agreed: number; readonly declined: number }
   /** Hooks that ran. */
   readonly hooks: number
   /** Conversations that were summed up; and how often something came in between. */
@@ -535,6 +537,10 @@ function createSession(plan: Plan, options: SessionOptions) {
         0,
       ),
       answers: disk.logs.all.reduce((sum, log) => sum + eventsOf(log, 'approval.answered').length, 0),
+      requests: {
+        agreed: disk.logs.all.reduce((sum, log) => sum + answersIn(log, true), 0),
+        declined: disk.logs.all.reduce((sum, log) => sum + answersIn(log, false), 0),
+      },
       hooks: hooks.calls.length,
       compactions: {
         done: disk.logs.all.reduce((sum, log) => sum + eventsOf(log, 'conversation.compacted').length, 0),
@@ -547,6 +553,10 @@ function createSession(plan: Plan, options: SessionOptions) {
 
   return { run, onUnhandled: (error: unknown) => tell((each) => each.onUnhandled?.(error)) }
 }
+
+/** How often a request to stop was answered so. */
+const answersIn = (log: ShadowLog, approve: boolean): number =>
+  eventsOf(log, 'call.ended').filter(({ answers }) => answers?.approve === approve).length
 
 /** How often something else than its end came while a conversation was summed up. */
 const cutOffIn = ({ events }: ShadowLog): number =>

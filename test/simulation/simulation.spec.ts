@@ -66,6 +66,17 @@ describe('simulated sessions', () => {
     expect(all.made - all.kept).toBeGreaterThan(3)
   })
 
+  it('have requests to stop in them that are agreed to, and that are not', { timeout: 120_000 }, async () => {
+    const all = { agreed: 0, declined: 0 }
+    for (let seed = 1; seed <= 24; seed++) {
+      const { requests } = await simulate(planFor(seed, 'requests'))
+      all.agreed += requests.agreed
+      all.declined += requests.declined
+    }
+    expect(all.agreed).toBeGreaterThan(3)
+    expect(all.declined).toBeGreaterThan(1)
+  })
+
   it('a seed decides a session to the last step', async () => {
     const plan = planFor(7, 'wild')
     const [first, second] = [

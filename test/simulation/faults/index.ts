@@ -24,6 +24,7 @@ import { SILENT_DAMAGE } from './silent-damage.ts'
 import { STALE_SNAPSHOT } from './stale-snapshot.ts'
 import { SURVIVORS_STAY } from './survivors-stay.ts'
 import { SWALLOWED_LATE } from './swallowed-late.ts'
+import { UNHEARD_AGREEMENT } from './unheard-agreement.ts'
 import { UNLIMITED_TURNS } from './unlimited-turns.ts'
 import { UNRECORDED_DAMAGE } from './unrecorded-damage.ts'
 import { UNREVIEWED_END } from './unreviewed-end.ts'
@@ -37,6 +38,7 @@ export const FAULTS: readonly Fault[] = [
   STALE_SNAPSHOT,
   FORGOTTEN_START,
   SECOND_END,
+  UNHEARD_AGREEMENT,
   COUNTED_ANEW,
   HALF_CONVERSATION,
   LOST_BEGINNING,

@@ -4,7 +4,7 @@ import { DEFINITIONS, RETRIES } from '../definitions.ts'
 import { eventsOf, type ShadowLog } from '../shadow-logs.ts'
 import type { Life } from '../world.ts'
 import type { Law } from './law.ts'
-import { isOpened, logOfRequest } from './lookups.ts'
+import { hasAgreed, isOpened, logOfRequest } from './lookups.ts'
 
 /** Law 8. */
 export const BOUNDED: Law = {
@@ -83,7 +83,8 @@ export const BOUNDED: Law = {
             event.status === 'completed' &&
             last !== undefined &&
             last.calls.length > 0 &&
-            last.reply.stop_reason === 'tool_use'
+            last.reply.stop_reason === 'tool_use' &&
+            !hasAgreed(log)
           if (isCutShort && event.outcome.kind !== 'limit')
             broken(
               `${log.agentId} ended after turn ${context?.turns} without saying that a limit was reached`,

@@ -20,12 +20,17 @@ export const HOOKS: Law = {
           broken(`the hook ${event.hook} of ${log.agentId} has ${ends} ends`)
       },
       onEnd: () => {
-        const names = hooks.calls
-          .filter(({ event }) => event !== 'Stop')
-          .map(({ event, agentId, about }) => `${event} ${agentId} ${about}`)
-        // Of what happens at most once in a life of an agent; it is sent back more than once as `true`.
-        for (const name of names.filter((each, i) => !each.endsWith('true') && names.indexOf(each) < i))
-          broken(`the hook ${name} ran twice`)
+        const times = new Map<string, number>()
+        for (const { event, agentId, about } of hooks.calls) {
+          // It is sent back more than once as `true`.
+          if (event === 'Stop' || about.endsWith('true')) continue
+          const name = `${event} ${agentId} ${about}`
+          times.set(name, (times.get(name) ?? 0) + 1)
+          const most = event.startsWith('Subagent')
+            ? eventsOf(disk.logs.of(agentId), 'run.started').length
+            : 1
+          if ((times.get(name) ?? 0) > most) broken(`the hook ${name} ran twice`)
+        }
         for (const log of disk.logs.all) {
           if (plan.diskFaults.length > 0 && isOutOfReach(disk.logs, log)) continue
           for (const { hook, moment } of eventsOf(log, 'hook.started'))

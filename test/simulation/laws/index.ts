@@ -13,6 +13,7 @@ import { ONE_WRITER } from './one-writer.ts'
 import { PROGRESS } from './progress.ts'
 import { PROVENANCE } from './provenance.ts'
 import { REPLAY_IS_PURE } from './replay-is-pure.ts'
+import { REQUESTS } from './requests.ts'
 import { TOLD_ONCE } from './told-once.ts'
 import { VALID_CONVERSATION } from './valid-conversation.ts'
 
@@ -22,6 +23,7 @@ export const LAWS: readonly Law[] = [
   REPLAY_IS_PURE,
   ONCE,
   ENDS_ARE_FINAL,
+  REQUESTS,
   VALID_CONVERSATION,
   COMPACTION,
   NEVER_WIDER,

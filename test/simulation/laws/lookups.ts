@@ -2,6 +2,7 @@
 import { lastLineOf } from '../../../src/journal/log-entry.ts'
 import { createConversation } from '../../../src/journal/projections/conversation.ts'
 import { requestMessages } from '../../../src/journal/projections/request-messages.ts'
+import type { AgentEvent } from '../../../src/machines/agent/events.ts'
 import type { RequestMessage } from '../../../src/machines/agent/messages.ts'
 import type { AgentId } from '../../../src/machines/ids.ts'
 import { whereIn } from '../model.ts'
@@ -101,4 +102,17 @@ export function isBesideSomebody(
     each = logs.of(each.parent?.agentId ?? '')?.state.birth
   }
   return false
+}
+
+/** The events of the run that is on, or was the last one. */
+export function runOf({ events }: ShadowLog): readonly AgentEvent[] {
+  const from = events.findLastIndex(({ event }) => event.type === 'run.started')
+  return events.slice(Math.max(0, from)).map(({ event }) => event)
+}
+
+/** Whether that run has agreed to stop, and no stop hook has sent it back to work since. */
+export function hasAgreed(log: ShadowLog): boolean {
+  const run = runOf(log)
+  const from = run.findLastIndex(({ type }) => type === 'stop.blocked')
+  return run.slice(from + 1).some((event) => event.type === 'call.ended' && event.answers?.approve === true)
 }

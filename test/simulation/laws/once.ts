@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import { wordOn } from '../plan.ts'
-import type { ShadowLog } from '../shadow-logs.ts'
+import type { ShadowLog, ShadowLogs } from '../shadow-logs.ts'
 import { eventsOf } from '../shadow-logs.ts'
 import type { Body } from '../tools.ts'
 import type { Law } from './law.ts'
@@ -44,7 +44,9 @@ export const ONCE: Law = {
         const bodies = tools.bodies.filter(
           ({ agentId, callId }) => agentId === log.agentId && callId === event.callId,
         )
-        if (!bodies.some(({ hasActed }) => hasActed) && !hasLaunched(log, event.callId))
+        const isDone = bodies.some(({ hasActed }) => hasActed) || hasLaunched(log, event.callId)
+        // Whoever agrees to stop while who asked has ended has sent nothing.
+        if (!isDone && event.answers?.approve !== true && !hasSent(disk.logs, log, event.callId))
           broken(`call ${event.callId} of ${log.agentId} is ok, and nothing was done`)
       },
       onEnd: () => {
@@ -62,6 +64,18 @@ export const ONCE: Law = {
       },
     }
   },
+}
+
+/** Whether the call has sent a message, to an agent that was at work or began another run with it. */
+function hasSent(logs: ShadowLogs, { agentId }: ShadowLog, callId: string): boolean {
+  const key = `${agentId}:${callId}`
+  return logs.all.some((log) =>
+    log.events.some(({ event }) =>
+      event.type === 'run.started'
+        ? event.injects?.includes(key) === true
+        : event.type === 'message.accepted' && event.messageId === key,
+    ),
+  )
 }
 
 /** Whether the call has started a child, and its agent is owed the end of it. */

@@ -8,7 +8,10 @@ export const PROVENANCE: Law = {
   watch: (_, broken) => ({
     onDurable: (log, { event }) => {
       if (event.type !== 'run.started') return
-      const { origin } = event
+      const { origin, injects = [] } = event
+      // A run that a message begins is from who has sent it.
+      const sender = injects[0]?.split(':')[0]
+      if (origin.from === 'agent' && origin.agentId === sender) return
       const parent = log.state.birth?.parent?.agentId
       const isRight =
         parent === undefined ? origin.from === 'user' : origin.from === 'agent' && origin.agentId === parent
