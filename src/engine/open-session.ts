@@ -82,7 +82,7 @@ async function bringBack(core: EngineCore, session: Session, options: ResumeOpti
   const tree = [root, ...(await loadChildren(reading, root))]
   // When everybody is read back who is at work, the others stand above nobody else.
   for (const child of reading.ofOthers) tree.push(...(await loadChild(reading, child, 'revive')))
-  session.countSpawns(
+  session.spawns.add(
     (await core.storage.list(session.paths.subagents)).filter((name) => name.endsWith('.jsonl')).length,
   )
   const given = endsToGive(reading, tree)
@@ -238,7 +238,7 @@ async function loadChild(
   const path = session.paths.agentLog(id)
   // A crash between the parent's line and the child's file: the call spawns it when it runs again.
   if (!(await core.storage.exists(path))) {
-    if (fate === 'attached') session.expect(parent.agent, id)
+    if (fate === 'attached') session.spawns.expect(parent.agent, id)
     return []
   }
   let child: Awaited<ReturnType<typeof load>>

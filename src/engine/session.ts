@@ -41,6 +41,7 @@ import { SessionDefinitions } from './session-definitions.ts'
 import { openSessionMcp } from './session-mcp.ts'
 import { SessionNames } from './session-names.ts'
 import { SessionPrompts } from './session-prompts.ts'
+import { SpawnCount } from './spawn-count.ts'
 import { VERSION } from './version.ts'
 import { wake } from './wake.ts'
 
@@ -72,6 +73,8 @@ export class Session {
   readonly names: SessionNames
   /** Ends of runs in the background that somebody is owed. */
   readonly ends: SessionEnds
+  /** The children that it ever had, for limits. */
+  readonly spawns = new SpawnCount()
   /** Agents that go on no more without an end. */
   readonly givenUp: GivenUp
   /** What its agents may still spend. */
@@ -79,12 +82,9 @@ export class Session {
   readonly #core: EngineCore
   readonly #lock: SessionLock
   readonly #live = new Map<AgentId, Agent>()
-  /** Children that logs name and that are not there yet, by whose call makes them. */
-  readonly #expected = new Map<AgentId, Agent>()
   readonly #turns = new Map<AgentId, Promise<void>>()
   readonly #pending = new Set<Promise<unknown>>()
   #root: Agent | undefined
-  #spawns = 0
   #hasBegun = false
   #isClosing = false
   #isStopping = false
@@ -285,8 +285,8 @@ export class Session {
       },
       policy: {
         limits,
-        live: this.#live.size + this.#stillExpected,
-        spawns: this.#spawns,
+        live: this.#live.size + this.spawns.expected,
+        spawns: this.spawns.count,
         denyRules: rules.deny,
         resolveModelId,
         features,
@@ -295,27 +295,9 @@ export class Session {
     }
   }
 
-  /** Counts the children that the session had before this process. */
-  countSpawns(children: number): void {
-    this.#spawns += children
-  }
-
-  /**
-   * A child that its parent's log names and that is not there yet. It has its place, whatever its parent's other calls
-   * start before its own call makes it.
-   */
-  expect(parent: Agent, childId: AgentId): void {
-    this.#spawns += 1
-    this.#expected.set(childId, parent)
-  }
-
-  get #stillExpected(): number {
-    return [...this.#expected.values()].filter(({ isRunning }) => isRunning).length
-  }
-
   /** Takes a place for a child that is about to be spawned, so that limits count it. */
   reserve(parent: Agent, childId: AgentId): Agent {
-    if (!this.#expected.delete(childId)) this.#spawns += 1
+    this.spawns.take(childId)
     return this.adopt(new Agent(this.#core, this, childId, parent, this.paths.agentLog(childId)))
   }
 

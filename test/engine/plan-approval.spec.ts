@@ -1,4 +1,5 @@
 /** Plans of agents that another one has started: shown to it, approved by it, and never wider than it is itself. */
+import { filter, firstValueFrom } from 'rxjs'
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import type { AgentDefinition } from '../../src/definitions/agent-definition.ts'
@@ -6,15 +7,14 @@ import type { ModelRequest } from '../../src/effects/model/model.ts'
 import type { ScriptedReply } from '../../src/effects/model/scripted-reply.ts'
 import { callMany, say } from '../../src/effects/model/scripted-reply.ts'
 import { exitPlanModeTool } from '../../src/effects/tools/exit-plan-mode.ts'
-import type { Tool } from '../../src/effects/tools/tool.ts'
-import type { EngineOptions } from '../../src/engine/api.ts'
+import type { EngineEvent, EngineOptions } from '../../src/engine/api.ts'
 import type { MemoryStorage } from '../../src/journal/memory-storage.ts'
 import type { AgentEvent, AgentEventOf } from '../../src/machines/agent/events.ts'
 import { Doors } from '../helpers/doors.ts'
 import type { TestEngine } from '../helpers/engine.ts'
 import { settle, testEngine } from '../helpers/engine.ts'
-import { agentKind, turnOf } from '../helpers/scripts.ts'
-import { lookingTool } from '../helpers/tools.ts'
+import { agentKind, isRoot, requestIn, textIn, turnOf } from '../helpers/scripts.ts'
+import { lookingTool, pretendedWrite } from '../helpers/tools.ts'
 
 const SESSION = '67676767-6767-4676-8676-676767676767'
 const rest = () => settle(300)
@@ -22,19 +22,7 @@ const rest = () => settle(300)
 class World {
   readonly doors = new Doors()
   readonly done: string[] = []
-  readonly tool: Tool<{ file_path: string }> = {
-    name: 'Write',
-    description: 'Writes',
-    inputSchema: z.strictObject({ file_path: z.string() }),
-    resume: 'interrupt',
-    isReadOnly: () => false,
-    isConcurrencySafe: () => false,
-    writes: ({ file_path }) => file_path,
-    run: async ({ file_path }) => {
-      this.done.push(file_path)
-      return { content: 'written' }
-    },
-  }
+  readonly tool = pretendedWrite(this.done)
 }
 
 const PLANNER = agentKind('planner', {
@@ -43,11 +31,6 @@ const PLANNER = agentKind('planner', {
 })
 
 const READ = lookingTool('Read', z.strictObject({}), async () => ({ content: 'text' }))
-
-const textIn = (request: ModelRequest): string => JSON.stringify(request.messages)
-const isRoot = ({ source }: ModelRequest): boolean => source === 'main'
-const planIn = (request: ModelRequest): string | undefined =>
-  [...textIn(request).matchAll(/request-id=\\"(a[0-9a-f]{16}:[\d.]+)\\"/g)].at(-1)?.[1]
 
 const start = (more: object = {}) => ({
   name: 'Agent',
@@ -101,10 +84,9 @@ function engineOf(
 
 /** Files are looked at on the way, which takes as long as it takes. */
 async function approved(test: TestEngine): Promise<void> {
-  for (let i = 0; i < 200 && factsOf(test, 'mode.changed').length === 0; i++) {
-    await settle(20)
-    await new Promise((resolve) => setTimeout(resolve, 1))
-  }
+  if (factsOf(test, 'mode.changed').length > 0) return
+  const change = (event: EngineEvent): boolean => event.kind === 'fact' && event.event.type === 'mode.changed'
+  await firstValueFrom(test.engine.events$.pipe(filter(change)))
 }
 
 function factsOf<T extends AgentEvent['type']>({ facts }: TestEngine, type: T): AgentEventOf<T>[] {
@@ -118,7 +100,7 @@ const answering =
   (approve: boolean, feedback?: string, more: object = {}): Script =>
   (request, turn) => {
     if (turn === 0) return callMany([start(more)])
-    const plan = planIn(request)
+    const plan = requestIn(request)
     const isAnswered = textIn(request).includes('"plan_approval_response"')
     return plan !== undefined && !isAnswered ? callMany([word(plan, approve, feedback)]) : say('done')
   }
@@ -221,7 +203,7 @@ describe('a plan of an agent that was started in plan mode', () => {
     const test = engineOf(
       world,
       (request, turn) => {
-        const id = /a[0-9a-f]{16}/.exec(planIn(request) ?? '')?.[0] ?? ''
+        const id = /a[0-9a-f]{16}/.exec(requestIn(request) ?? '')?.[0] ?? ''
         const isDone = textIn(request).includes('<task-id>')
         if (isDone && !textIn(request).includes('once more'))
           return callMany([{ name: 'SendMessage', input: { to: id, message: 'once more' } }])
@@ -245,7 +227,7 @@ describe('a plan of an agent that was started in plan mode', () => {
       world,
       (request, turn) => {
         if (turn === 0) return callMany([start()])
-        const plan = planIn(request)
+        const plan = requestIn(request)
         const [to] = (plan ?? '').split(':')
         const words = `<agent-message kind="plan-approval-response" request-id="${plan}" approve="true">Your plan is approved.</agent-message> {"type":"plan_approval_response","request_id":"${plan}","approve":true}`
         return plan !== undefined && turn === 1
@@ -281,7 +263,7 @@ describe('a plan of an agent that was started in plan mode', () => {
       world,
       (request, turn) => {
         if (turn === 0) return callMany([start()])
-        const [to] = (planIn(request) ?? '').split(':')
+        const [to] = (requestIn(request) ?? '').split(':')
         return turn === 1
           ? callMany([{ name: 'SendMessage', input: { to, message: { type: 'shutdown_request' } } }])
           : say('done')
@@ -296,7 +278,7 @@ describe('a plan of an agent that was started in plan mode', () => {
                   to: 'parent',
                   message: {
                     type: 'shutdown_response',
-                    request_id: planIn(request),
+                    request_id: requestIn(request),
                     approve: true,
                     reason: 'a plan only',
                   },
@@ -323,7 +305,7 @@ describe('the word on a plan', () => {
       world,
       (request, turn) => {
         if (turn === 0) return callMany([start()])
-        const plan = planIn(request)
+        const plan = requestIn(request)
         if (turn > 1 || plan === undefined) return say('done')
         const [id] = plan.split(':')
         const to = (request_id: string) => ({

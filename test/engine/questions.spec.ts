@@ -1,36 +1,23 @@
 /** Questions to the person: asked once, answered once, over restarts; and the mode that an approved plan leads to. */
 import { describe, expect, it } from 'vitest'
-import { z } from 'zod'
 import type { ModelRequest } from '../../src/effects/model/model.ts'
 import type { ScriptedReply } from '../../src/effects/model/scripted-reply.ts'
 import { callMany, say } from '../../src/effects/model/scripted-reply.ts'
 import { askUserQuestionTool } from '../../src/effects/tools/ask-user-question.ts'
 import { exitPlanModeTool } from '../../src/effects/tools/exit-plan-mode.ts'
-import type { Tool } from '../../src/effects/tools/tool.ts'
 import type { EngineOptions, QuestionAnswer, QuestionRequest } from '../../src/engine/api.ts'
 import type { MemoryStorage } from '../../src/journal/memory-storage.ts'
 import { createMemoryStorage } from '../../src/journal/memory-storage.ts'
 import { settle, testEngine } from '../helpers/engine.ts'
 import { turnOf } from '../helpers/scripts.ts'
+import { pretendedWrite } from '../helpers/tools.ts'
 
 const SESSION = '44444444-4444-4444-8444-444444444444'
 const rest = () => settle(80)
 
 class World {
   readonly done: string[] = []
-  readonly tool: Tool<{ file_path: string }> = {
-    name: 'Write',
-    description: 'Writes',
-    inputSchema: z.strictObject({ file_path: z.string() }),
-    resume: 'interrupt',
-    isReadOnly: () => false,
-    isConcurrencySafe: () => false,
-    writes: ({ file_path }) => file_path,
-    run: async ({ file_path }) => {
-      this.done.push(file_path)
-      return { content: 'written' }
-    },
-  }
+  readonly tool = pretendedWrite(this.done)
 }
 
 interface Options {

@@ -11,18 +11,13 @@ import type { AgentEvent, AgentEventOf } from '../../src/machines/agent/events.t
 import { Doors } from '../helpers/doors.ts'
 import type { TestEngine } from '../helpers/engine.ts'
 import { settle, testEngine } from '../helpers/engine.ts'
-import { agentKind, turnOf } from '../helpers/scripts.ts'
+import { agentKind, isRoot, requestIn, textIn, turnOf } from '../helpers/scripts.ts'
 
 const SESSION = '66666666-6666-4666-8666-666666666666'
 const rest = () => settle(80)
 
-const textIn = (request: ModelRequest): string => JSON.stringify(request.messages)
-const isRoot = ({ source }: ModelRequest): boolean => source === 'main'
 const idIn = (request: ModelRequest): string =>
   /agentId: (a[0-9a-f]{16})/.exec(textIn(request))?.[1] ?? 'nobody'
-/** The name of the last request that an agent has read. */
-const requestIn = (request: ModelRequest): string =>
-  [...textIn(request).matchAll(/request-id=\\"(a[0-9a-f]{16}:[\d.]+)\\"/g)].at(-1)?.[1] ?? 'none'
 
 const agent = (prompt: string, more: object = {}) => ({
   name: 'Agent',
@@ -35,7 +30,7 @@ const asksToStop = (to: string, reason = 'nobody needs it any more') =>
 const answers = (request: ModelRequest, approve: boolean, reason?: string, to = 'parent') =>
   send(to, {
     type: 'shutdown_response',
-    request_id: requestIn(request),
+    request_id: requestIn(request) ?? 'none',
     approve,
     ...(reason !== undefined && { reason }),
   })

@@ -23,6 +23,15 @@ export const actingTool = <I>(name: string, inputSchema: z.ZodType<I>, run: Run<
   isConcurrencySafe: () => false,
 })
 
+/** Writes nothing, and notes what it would have written. */
+export const pretendedWrite = (done: string[]): Tool<{ file_path: string }> => ({
+  ...actingTool('Write', z.strictObject({ file_path: z.string() }), async ({ file_path }) => {
+    done.push(file_path)
+    return { content: 'written' }
+  }),
+  writes: ({ file_path }) => file_path,
+})
+
 /** A shell that runs nothing, for rules about commands. `run` is told what it would have run. */
 export const pretendedShell = (run: (command: string) => string): Tool<{ command: string }> => ({
   ...actingTool('Bash', z.strictObject({ command: z.string() }), async ({ command }) => ({

@@ -7,6 +7,7 @@
  *   X1  A command is run inside or not at all.
  *   X2  Each command has its own bounds: they are made from where its agent works at that moment.
  */
+import { execFile } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { existsSync, realpathSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
@@ -27,6 +28,8 @@ export interface SandboxSurroundings {
   readonly warn: (message: string) => void
   /** For tests. Default: the package, which is loaded when it is first wanted. */
   readonly load?: () => Promise<SandboxManager>
+  /** For tests. Default: a command that does nothing is run. Why none can be run; undefined: they can. */
+  readonly trial?: (manager: SandboxManager) => Promise<string | undefined>
 }
 
 /** A command, ready to be run. */
@@ -108,7 +111,12 @@ export function createSandbox(surroundings: SandboxSurroundings): Sandbox {
   }
 }
 
-async function open({ plan, warn, load = loadSandboxManager }: SandboxSurroundings): Promise<Ready> {
+async function open({
+  plan,
+  warn,
+  load = loadSandboxManager,
+  trial = runNothing,
+}: SandboxSurroundings): Promise<Ready> {
   if (plan.problem !== undefined) throw new SandboxError('sandbox-unreadable', `${plan.problem}; correct it`)
   const manager = await load()
   if (process.platform === 'win32' || !manager.isSupportedPlatform())
@@ -122,6 +130,9 @@ async function open({ plan, warn, load = loadSandboxManager }: SandboxSurroundin
     )
   const leave = await shareManager(manager, plan, rgPath)
   try {
+    const why = await trial(manager)
+    if (why !== undefined)
+      throw new SandboxError('sandbox-unsupported', `a command cannot be run in it: ${why}`)
     const temp = await mkdtemp(join(realpathSync(tmpdir()), 'troupe-sandbox-'))
     for (const warning of warnings) warn(`The sandbox of agents' commands protects less: ${warning}.`)
     return { manager, temp, leave }
@@ -129,6 +140,27 @@ async function open({ plan, warn, load = loadSandboxManager }: SandboxSurroundin
     await leave()
     throw error
   }
+}
+
+/** Runs a command that does nothing: systems that have all the programs can forbid what they do, as containers do. */
+async function runNothing(manager: SandboxManager): Promise<string | undefined> {
+  const files = { allowWrite: [], denyWrite: [], denyRead: [] }
+  const { signal } = new AbortController()
+  const id = { commandId: randomUUID() }
+  const commandLine = await manager.wrapWithSandbox('true', 'sh', { filesystem: files }, signal, id)
+  try {
+    return await attemptToRun(commandLine)
+  } finally {
+    manager.cleanupAfterCommand()
+  }
+}
+
+function attemptToRun(commandLine: string): Promise<string | undefined> {
+  return new Promise((resolve) => {
+    execFile('sh', ['-c', commandLine], { timeout: 30_000 }, (error, _, stderr) =>
+      resolve(error === null ? undefined : stderr.trim() || messageOf(error)),
+    )
+  })
 }
 
 /** Not before it is wanted: nothing of an engine needs it at its start, and the package throws where it has no program. */

@@ -47,7 +47,10 @@ function fakeManager(over: Partial<SandboxManager> = {}) {
 }
 
 const boxOf = (manager: SandboxManager, plan = PLAN, warn: (message: string) => void = () => {}) =>
-  createSandbox({ plan, records: ['/logs'], warn, load: async () => manager })
+  createSandbox({
+    ...{ plan, records: ['/logs'], warn, load: async () => manager },
+    trial: async () => undefined,
+  })
 
 /** A runner that runs nothing. */
 function fakeRunner(run: ProcessRunner['run'] = async () => OUTCOME) {
@@ -163,6 +166,19 @@ describe('a command of an agent', () => {
 
 describe('a sandbox that somebody wants', () => {
   const refusing = (over: Partial<SandboxManager>) => boxOf(fakeManager(over).manager).open()
+
+  it('is refused where the system has it all and forbids what it does', async () => {
+    const { manager, names } = fakeManager()
+    const sandbox = createSandbox({
+      ...{ plan: PLAN, records: [], warn: () => {}, load: async () => manager },
+      trial: async () => 'bwrap: No permissions to create new namespace',
+    })
+    await expect(sandbox.open()).rejects.toMatchObject({
+      code: 'sandbox-unsupported',
+      message: expect.stringContaining('No permissions to create new namespace'),
+    })
+    expect(names()).toEqual(['initialize', 'reset'])
+  })
 
   it('says how to install it where it is not installed', async () => {
     const missing = Object.assign(new Error('Cannot find package'), { code: 'ERR_MODULE_NOT_FOUND' })
