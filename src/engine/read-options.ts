@@ -180,7 +180,7 @@ function hostSandbox({ sandbox }: EngineOptions, cwd: string): SandboxPlan | und
   if (enabled === false) return undefined
   const absolute = (paths: readonly string[] = []) => paths.map((path) => resolve(cwd, withHome(path)))
   return {
-    wantedBy: ['the host'],
+    wantedBy: ['the option `sandbox`'],
     allowedDomains: network?.allowedDomains ?? [],
     deniedDomains: network?.deniedDomains ?? [],
     allowWrite: absolute(filesystem?.allowWrite),
