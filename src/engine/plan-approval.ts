@@ -37,8 +37,15 @@ export function mayLeavePlanBelow(core: EngineCore, agent: Agent): boolean {
   const isMeant = permissionMode === 'plan' && names(tools, definition) && !names(disallowedTools, definition)
   // Its parent was planning, too: then the person's word on that is the one that counts.
   const isInherited = agent.birth.plan.mode.rule === BY_PARENT
-  return isMeant && !isInherited && aboveOf(agent, parent).mayUse('SendMessage')
+  return isMeant && !isInherited && (hadWayOut(agent) ?? aboveOf(agent, parent).mayUse('SendMessage'))
 }
+
+/**
+ * Whether it was offered at its beginning: then it stays, although behind a restart whoever could approve may be at its
+ * end, and is not asked with anything.
+ */
+const hadWayOut = (agent: Agent): boolean | undefined =>
+  agent.prepared !== undefined && agent.digest.prepared !== undefined ? agent.mayUse(TOOL) : undefined
 
 /** Whether a list of a definition names the tool itself, not only by a star. */
 function names(entries: readonly string[] | undefined, { agentType }: AgentDefinition): boolean {

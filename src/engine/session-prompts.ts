@@ -3,6 +3,7 @@ import type { BlobStore } from '../journal/blob-store.ts'
 import type { BlobHash } from '../machines/ids.ts'
 import type { Agent, Prepared } from './agent.ts'
 import type { EngineCore } from './core.ts'
+import { mayLeavePlan } from './questions.ts'
 import { render } from './render.ts'
 
 /** What a run is asked with, and the names of its blobs. */
@@ -36,6 +37,8 @@ export class SessionPrompts {
       agent.mode,
       agent.cwd,
       depth,
+      // Of two planners the one whose parent planned, too, reads only.
+      mayLeavePlan(this.#core, agent),
       memory,
       // Servers come and go: two agents of a kind may have different tools.
       agent.equipment.servers.table === this.#core.tools ? undefined : agent.equipment.pool.tools,

@@ -383,6 +383,58 @@ describe('plan mode is a bound', () => {
     expect(tools).not.toContain('Write')
     expect(text).not.toContain('Plan mode is on')
   })
+
+  it('is not lifted for an agent whose parent plans by what another of its kind was offered', async () => {
+    const begin = (type: string, prompt: string) => start({ subagent_type: type, prompt })
+    const planner = agentKind('planner', { ...PLANNER, tools: ['Read', 'ExitPlanMode', 'Agent'] })
+    const child: Script = (request, turn) => {
+      const [, next] = /start (\w+)/.exec(textIn(request)) ?? []
+      return turn === 0 && next !== undefined ? callMany([begin('planner', next)]) : say('report')
+    }
+    const root: Script = (_, turn) =>
+      [callMany([begin('worker', 'start leader')]), callMany([begin('planner', 'start follower')])][turn] ??
+      say('done')
+    const test = engineOf(new World(), root, child, {
+      mode: 'default',
+      definitions: [planner, agentKind('worker')],
+      limits: { depth: 2 },
+    })
+    await test.engine.run('go').result
+    await test.engine.close()
+    const toolsOfThe = (prompt: string): string[] => {
+      const asked = test.requests.find(({ messages }) => JSON.stringify(messages[0]).includes(`"${prompt}"`))
+      return (asked ?? fail(prompt)).tools.map(({ name }) => name)
+    }
+    expect(toolsOfThe('leader')).toContain('ExitPlanMode')
+    expect(toolsOfThe('follower')).not.toContain('ExitPlanMode')
+  })
+})
+
+it('an agent that plans keeps its tools over a restart, although who started it has ended', async () => {
+  const world = new World()
+  const root: Script = (_, turn) => {
+    if (turn === 0) return callMany([start({ run_in_background: true })])
+    throw new TypeError('broken')
+  }
+  const child: Script = (request, turn) =>
+    [callMany([pass('child')]), callMany([shows])][turn] ?? say(`report ${isRoot(request)}`)
+  const options: Options = { mode: 'default', leavesChildren: true } as Options
+  const first = engineOf(world, root, child, options)
+  await first.engine.run('go', { sessionId: SESSION }).result
+  await rest()
+  const again = new World()
+  const second = engineOf(again, root, child, {
+    ...options,
+    storage: first.storage.crash(),
+    idsFrom: 100_000,
+  })
+  await second.engine.resume(SESSION)
+  again.doors.open('child')
+  await settle(3_000)
+  await second.engine.close()
+  await first.engine.close().catch(() => {})
+  expect(resultsOf(second).join()).not.toContain('no tool ExitPlanMode')
+  expect(resultsOf(second).at(-1)).toContain('The main agent has stopped')
 })
 
 function fail(why = ''): never {

@@ -1,6 +1,7 @@
 /** The kinds of agents of a simulated session, and what the engine is told besides. */
 import type { AgentDefinition } from '../../src/definitions/agent-definition.ts'
 import type { RetryPolicy } from '../../src/effects/model/retrying.ts'
+import type { Plan } from './plan.ts'
 
 /** A tool that a definition names and nobody has. */
 export const UNKNOWN_TOOL = 'Gone'
@@ -13,11 +14,26 @@ const define = (agentType: string, more: Partial<AgentDefinition>): AgentDefinit
   ...more,
 })
 
-export const DEFINITIONS: readonly AgentDefinition[] = [
+/** The kind of agents that show a plan to whoever started them. */
+export const PLANNER = 'planner'
+
+const DEFINITIONS: readonly AgentDefinition[] = [
   define('worker', {}),
   define('reader', { tools: ['Look', 'Agent', UNKNOWN_TOOL], permissionMode: 'plan', maxTurns: 3 }),
   define('wide', { permissionMode: 'bypassPermissions', isOneShot: true }),
 ]
+
+const PLANS = define(PLANNER, {
+  permissionMode: 'plan',
+  tools: ['Look', 'Put', 'Act', 'Agent', 'SendMessage', 'ExitPlanMode'],
+})
+
+/** The kinds that the engine of a session knows. */
+export const definitionsFor = ({ plans }: Pick<Plan, 'plans'>): readonly AgentDefinition[] =>
+  plans === true ? [...DEFINITIONS, PLANS] : DEFINITIONS
+
+export const definitionOf = (agentType: string | undefined): AgentDefinition | undefined =>
+  definitionsFor({ plans: true }).find((each) => each.agentType === agentType)
 
 export const RETRIES: RetryPolicy = {
   maxRetries: 2,

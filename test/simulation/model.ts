@@ -273,6 +273,41 @@ function answerFor({ seed }: Plan, requestId: string, agent: string, turn: numbe
   }
 }
 
+/** The plans that were read and have no answer, or one: that may have been refused, and is given once more. */
+function plansToAnswer(request: ModelRequest): readonly string[] {
+  const shown = [...heardIn(request).matchAll(/kind=\\"plan-approval-request\\" request-id=\\"([^"\\]+)/g)]
+  const said = JSON.stringify(request.messages.filter(({ role }) => role === 'assistant'))
+  return [...new Set(shown.flatMap(([, id]) => id ?? []))].filter(
+    (id) => said.split(`"request_id":${JSON.stringify(id)}`).length <= 2,
+  )
+}
+
+/** Approves a plan, or does not, as the seed has it for that turn. */
+function wordOnPlan(
+  { seed }: Plan,
+  requestId: string,
+  agent: string,
+  turn: number,
+  index: number,
+): ContentBlock {
+  const approve = chanceFrom(seed, `word ${agent}.${turn}.${index}`).happens(0.6)
+  return {
+    type: 'tool_use',
+    id: `toolu_${agent}_${turn}_word_${index}`,
+    name: 'SendMessage',
+    input: {
+      to: requestId.split(':')[0],
+      summary: `§${agent}.${turn}.word.${index}`,
+      message: {
+        type: 'plan_approval_response',
+        request_id: requestId,
+        approve,
+        ...(!approve && { feedback: 'think again' }),
+      },
+    },
+  }
+}
+
 function replyTo(plan: Plan, planned: TurnPlan, agent: string, turn: number, request: ModelRequest): Reply {
   const mark = `§${agent}.${turn}`
   const texts = {
@@ -297,6 +332,7 @@ function replyTo(plan: Plan, planned: TurnPlan, agent: string, turn: number, req
   const calls = [
     ...planned.calls.map((call, i) => blockFor(call, agent, turn, i, request)),
     ...(asked === undefined ? [] : [answerFor(plan, asked, agent, turn)]),
+    ...plansToAnswer(request).map((id, i) => wordOnPlan(plan, id, agent, turn, i)),
   ]
   return {
     ...built,
@@ -331,6 +367,8 @@ function blockFor(
         ...(call.apart === true && { isolation: 'worktree' }),
         ...(call.isInBackground === true && { run_in_background: true }),
       })
+    case 'show-plan':
+      return use('ExitPlanMode', { plan: `as planned in ${mark}` })
     case 'ask':
       return use('SendMessage', {
         to: launchedIn(request, call.which),

@@ -28,6 +28,8 @@ export type CallPlan =
     }
   /** Asks one of its agents in the background to stop: which of those that it was told of, counted around from the last. */
   | { readonly kind: 'ask'; readonly which: number }
+  /** Shows its plan to whoever started it: only a planner may. */
+  | { readonly kind: 'show-plan' }
 
 /** How an attempt at a request fails. `silent` and `stalled` are ended by a clock of the engine. */
 export type ModelFault =
@@ -101,6 +103,8 @@ export interface Plan {
   readonly diskFaults: readonly DiskFault[]
   readonly mode: PermissionMode
   readonly deny: readonly string[]
+  /** Tools that pass without anybody's word, but where somebody plans. */
+  readonly allow?: readonly string[]
   readonly limits: {
     readonly depth: number
     readonly liveAgents: number
@@ -124,6 +128,8 @@ export interface Plan {
   readonly window?: number
   /** Agents in the background owe their reviews when they end. */
   readonly defersReviews?: boolean
+  /** There are agents that show a plan first, to whoever started them. */
+  readonly plans?: boolean
 }
 
 /** What the user says to a question, whenever and however often it is asked. */

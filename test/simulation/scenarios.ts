@@ -3,6 +3,7 @@
  * line in the table.
  */
 import { type Chance, chanceFrom } from './chance.ts'
+import { PLANNER } from './definitions.ts'
 import type {
   AgentPlan,
   BodyKind,
@@ -31,6 +32,8 @@ interface Weather {
   readonly damage?: number
   /** Children that are to have a worktree. Default: none. */
   readonly worktrees?: number
+  /** What else than `bypassPermissions` there is. Default: all that needs no classifier. */
+  readonly modes?: readonly Plan['mode'][]
   /** The mode of all sessions. Default: as {@link looseModes} says. */
   readonly mode?: Plan['mode']
   /** Calls wait for approval; hooks are there. Default: not. */
@@ -42,6 +45,8 @@ interface Weather {
   readonly background?: number
   /** Calls that ask an agent in the background to stop. Default: none. */
   readonly requests?: number
+  /** Children that plan, and show it to whoever started them. Default: none. */
+  readonly plans?: number
   /** The models take little, so that conversations are summed up. Default: they take everything. */
   readonly isNarrow?: boolean
 }
@@ -256,6 +261,23 @@ export const SCENARIOS: Readonly<Record<string, Weather>> = {
     requests: 0.5,
     hooks: true,
   },
+  /** Agents show their plans to whoever started them, who approves or does not, in whatever mode it is itself. */
+  plans: {
+    modelFaults: 0.1,
+    brokenCalls: 0.02,
+    oddBodies: 0,
+    stops: { ...NO_STOPS, kill: 2, crash: 3, 'crash-in-write': 3, close: 1 },
+    mostStops: 5,
+    diskFaults: 0,
+    delegation: 1,
+    // Modes that hold for a whole tree leave nobody to plan; under a root that plans no plan is approved.
+    looseModes: 0.05,
+    modes: ['default', 'default', 'dontAsk', 'dontAsk', 'plan', 'acceptEdits'],
+    snapshots: 0.2,
+    background: 0.6,
+    requests: 0.15,
+    plans: 0.8,
+  },
 }
 
 /** Tokens. Half of it is always there for a request. */
@@ -279,7 +301,7 @@ export function planFor(seed: number, scenario?: string): Plan {
       weather.mode ??
       (chance.happens(weather.looseModes)
         ? 'bypassPermissions'
-        : chance.pick(['plan', 'dontAsk', 'default', 'acceptEdits'])),
+        : chance.pick(weather.modes ?? ['plan', 'dontAsk', 'default', 'acceptEdits'])),
     deny: chance.happens(0.1) ? ['Put'] : [],
     limits: {
       depth: Number(depth),
@@ -294,6 +316,7 @@ export function planFor(seed: number, scenario?: string): Plan {
     ...(weather.hooks === true && { hooks: true }),
     ...(weather.isNarrow === true && { window: WINDOW }),
     ...(weather.defersReviews === true && { defersReviews: true }),
+    ...(weather.plans !== undefined && { plans: true, allow: ['Put', 'Act'] }),
   }
 }
 
@@ -352,6 +375,16 @@ function agentPlan(chance: Chance, weather: Weather, depth: number): AgentPlan {
   return { turns }
 }
 
+/** It shows its plan before it works, and once more if it thinks that it has to. */
+function plannerPlan(chance: Chance, weather: Weather, depth: number): AgentPlan {
+  const { turns } = agentPlan(chance, weather, depth)
+  const shows = (): TurnPlan => {
+    const turn = turnPlan(chance, weather, depth, false)
+    return { ...turn, calls: [{ kind: 'show-plan' }, ...turn.calls.slice(1)] }
+  }
+  return { turns: [...manyOf(chance, 2, shows, 1), ...turns] }
+}
+
 /** Whether an agent in the background is started in a turn. */
 const launches = ({ calls }: TurnPlan): boolean =>
   calls.some((call) => call.kind === 'agent' && call.isInBackground === true)
@@ -389,10 +422,11 @@ function callPlan(chance: Chance, weather: Weather, depth: number, hasLaunched: 
   if (weather.requests !== undefined && hasLaunched && chance.happens(weather.requests))
     return { kind: 'ask', which: chance.pick([0, 0, 1, 2]) }
   if (depth < 3 && chance.happens(weather.delegation / (depth + 1))) {
+    const plans = weather.plans !== undefined && chance.happens(weather.plans)
     return {
       kind: 'agent',
-      type: chance.weigh({ worker: 6, reader: 2, wide: 2, nobody: 0.3 }),
-      agent: agentPlan(chance, weather, depth + 1),
+      type: plans ? PLANNER : chance.weigh({ worker: 6, reader: 2, wide: 2, nobody: 0.3 }),
+      agent: plans ? plannerPlan(chance, weather, depth + 1) : agentPlan(chance, weather, depth + 1),
       ...(weather.worktrees !== undefined && chance.happens(weather.worktrees) && { apart: true as const }),
       // Drawn only where it can be, so that the plans of the other scenarios stay what they are.
       ...(weather.background !== undefined &&

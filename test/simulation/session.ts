@@ -4,6 +4,7 @@
  */
 
 import type { Ids } from '../../src/effects/ids.ts'
+import { exitPlanModeTool } from '../../src/effects/tools/exit-plan-mode.ts'
 import type { Agent } from '../../src/engine/agent.ts'
 import type { ApprovalAnswer, Engine, EngineEvent, Run } from '../../src/engine/api.ts'
 import { createEngine } from '../../src/engine/create-engine.ts'
@@ -12,7 +13,7 @@ import { sessionPaths } from '../../src/journal/paths.ts'
 import { phaseOf } from '../../src/machines/agent/accepts.ts'
 import { isActive, type RunSnapshot } from '../../src/machines/agent/fold.ts'
 import type { AgentId, SessionId } from '../../src/machines/ids.ts'
-import { DEFINITIONS, RETRIES } from './definitions.ts'
+import { definitionsFor, RETRIES } from './definitions.ts'
 import { createDisk } from './disk.ts'
 import { createSimulatedHooks } from './hooks.ts'
 import { LAWS } from './laws/index.ts'
@@ -57,6 +58,8 @@ export interface SessionOutcome {
   readonly answers: number
   /** Requests to stop that were agreed to, and that were not. */
   readonly requests: { readonly agreed: number; readonly declined: number }
+  /** Plans of agents that whoever started them has approved, has refused, and has not answered. */
+  readonly plans: { readonly approved: number; readonly refused: number; readonly unanswered: number }
   /** Hooks that ran. */
   readonly hooks: number
   /** Conversations that were summed up; and how often something came in between. */
@@ -223,7 +226,10 @@ function createSession(plan: Plan, options: SessionOptions) {
   const engineFor = (life: Life): Engine => {
     const engine = createEngine({
       model: model.modelFor(life, (seen) => tell((each) => each.onRequest?.(seen))),
-      tools: tools.toolsFor(life, (body) => tell((each) => each.onBody?.(body))),
+      tools: [
+        ...tools.toolsFor(life, (body) => tell((each) => each.onBody?.(body))),
+        ...(plan.plans === true ? [exitPlanModeTool] : []),
+      ],
       processes: processes.runnerFor(life),
       worktrees: worktrees.portFor(life),
       storage: disk.storageFor(life),
@@ -231,8 +237,8 @@ function createSession(plan: Plan, options: SessionOptions) {
       ids: idsFor(life),
       home: HOME,
       cwd: CWD,
-      definitions: DEFINITIONS,
-      permissions: { mode: plan.mode, deny: plan.deny, wait: plan.asks === true },
+      definitions: definitionsFor(plan),
+      permissions: { mode: plan.mode, deny: plan.deny, allow: plan.allow ?? [], wait: plan.asks === true },
       hooks: hooks.hooksFor(life),
       limits: { ...plan.limits, ...(plan.window !== undefined && { contextMargin: MARGIN }) },
       ...(plan.window !== undefined && {
@@ -541,6 +547,11 @@ function createSession(plan: Plan, options: SessionOptions) {
         agreed: disk.logs.all.reduce((sum, log) => sum + answersIn(log, true), 0),
         declined: disk.logs.all.reduce((sum, log) => sum + answersIn(log, false), 0),
       },
+      plans: {
+        approved: disk.logs.all.reduce((sum, log) => sum + plansIn(log, 'approved'), 0),
+        refused: disk.logs.all.reduce((sum, log) => sum + plansIn(log, 'refused'), 0),
+        unanswered: disk.logs.all.reduce((sum, log) => sum + plansIn(log, 'unanswered'), 0),
+      },
       hooks: hooks.calls.length,
       compactions: {
         done: disk.logs.all.reduce((sum, log) => sum + eventsOf(log, 'conversation.compacted').length, 0),
@@ -557,6 +568,13 @@ function createSession(plan: Plan, options: SessionOptions) {
 /** How often a request to stop was answered so. */
 const answersIn = (log: ShadowLog, approve: boolean): number =>
   eventsOf(log, 'call.ended').filter(({ answers }) => answers?.approve === approve).length
+
+/** How often a plan came to this. */
+const plansIn = (log: ShadowLog, came: 'approved' | 'refused' | 'unanswered'): number =>
+  eventsOf(log, 'question.answered').filter(
+    ({ answer }) =>
+      came === (answer.kind === 'none' ? 'unanswered' : answer['approved'] === true ? 'approved' : 'refused'),
+  ).length
 
 /** How often something else than its end came while a conversation was summed up. */
 const cutOffIn = ({ events }: ShadowLog): number =>

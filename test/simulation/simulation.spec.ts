@@ -77,6 +77,19 @@ describe('simulated sessions', () => {
     expect(all.declined).toBeGreaterThan(1)
   })
 
+  it('have plans in them that are approved, refused, and not answered', { timeout: 120_000 }, async () => {
+    const all = { approved: 0, refused: 0, unanswered: 0 }
+    for (let seed = 1; seed <= 24; seed++) {
+      const { plans } = await simulate(planFor(seed, 'plans'))
+      all.approved += plans.approved
+      all.refused += plans.refused
+      all.unanswered += plans.unanswered
+    }
+    expect(all.approved).toBeGreaterThan(8)
+    expect(all.refused).toBeGreaterThan(8)
+    expect(all.unanswered).toBeGreaterThan(4)
+  })
+
   it('a seed decides a session to the last step', async () => {
     const plan = planFor(7, 'wild')
     const [first, second] = [

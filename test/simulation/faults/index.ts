@@ -24,10 +24,12 @@ import { SILENT_DAMAGE } from './silent-damage.ts'
 import { STALE_SNAPSHOT } from './stale-snapshot.ts'
 import { SURVIVORS_STAY } from './survivors-stay.ts'
 import { SWALLOWED_LATE } from './swallowed-late.ts'
+import { TORN_APPROVAL } from './torn-approval.ts'
 import { UNHEARD_AGREEMENT } from './unheard-agreement.ts'
 import { UNLIMITED_TURNS } from './unlimited-turns.ts'
 import { UNRECORDED_DAMAGE } from './unrecorded-damage.ts'
 import { UNREVIEWED_END } from './unreviewed-end.ts'
+import { WIDENED_APPROVAL } from './widened-approval.ts'
 import { WRITTEN_BASE } from './written-base.ts'
 
 export const FAULTS: readonly Fault[] = [
@@ -46,6 +48,8 @@ export const FAULTS: readonly Fault[] = [
   LOST_TAIL,
   SECOND_SUMMARY,
   EVERY_TOOL,
+  WIDENED_APPROVAL,
+  TORN_APPROVAL,
   FORGOTTEN_NOTICE,
   UNREVIEWED_END,
   UNLIMITED_TURNS,

@@ -1,6 +1,6 @@
 import { DEFAULT_LIMITS } from '../../../src/definitions/limits.ts'
 import { MAX_CONCURRENT_CALLS } from '../../../src/machines/agent/calls.ts'
-import { DEFINITIONS, RETRIES } from '../definitions.ts'
+import { definitionOf, RETRIES } from '../definitions.ts'
 import { eventsOf, type ShadowLog } from '../shadow-logs.ts'
 import type { Life } from '../world.ts'
 import type { Law } from './law.ts'
@@ -54,7 +54,7 @@ export const BOUNDED: Law = {
         }
         if (event.type === 'run.started') {
           const { birth } = log.state
-          const definition = DEFINITIONS.find(({ agentType }) => agentType === birth?.plan.agentType)
+          const definition = definitionOf(birth?.plan.agentType)
           const wanted =
             birth?.parent === undefined
               ? (birth?.base === undefined ? plan.prompts[event.run - 1] : plan.branch?.prompt)?.maxTurns
@@ -93,8 +93,10 @@ export const BOUNDED: Law = {
       },
       onRequest: ({ life, agent, turn, isSummary }) => {
         // A reply that says nothing is no attempt that failed: behind it the same turn is asked for anew.
-        const replies = eventsOf(logOfRequest(disk.logs, agent), 'reply.received').length
-        const key = `${life.number}/${isSummary ? 'summary of ' : ''}${agent}.${turn} behind ${replies} replies`
+        const log = logOfRequest(disk.logs, agent)
+        const replies = eventsOf(log, 'reply.received').length
+        const of = `${isSummary ? 'summary of ' : ''}${agent}.${turn} in run ${log?.state.run?.context.run}`
+        const key = `${life.number}/${of} behind ${replies} replies`
         const made = (attempts.get(key) ?? 0) + 1
         attempts.set(key, made)
         // One that gives no summary is made once more.

@@ -10,6 +10,7 @@ import { NOTHING_DROPPED } from './nothing-dropped.ts'
 import { NOTHING_LEFT_BEHIND } from './nothing-left-behind.ts'
 import { ONCE } from './once.ts'
 import { ONE_WRITER } from './one-writer.ts'
+import { PLANS } from './plans.ts'
 import { PROGRESS } from './progress.ts'
 import { PROVENANCE } from './provenance.ts'
 import { REPLAY_IS_PURE } from './replay-is-pure.ts'
@@ -27,6 +28,7 @@ export const LAWS: readonly Law[] = [
   VALID_CONVERSATION,
   COMPACTION,
   NEVER_WIDER,
+  PLANS,
   TOLD_ONCE,
   HOOKS,
   BOUNDED,

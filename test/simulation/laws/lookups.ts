@@ -1,4 +1,5 @@
 /** Things that several laws look up. */
+import type { PermissionMode } from '../../../src/definitions/permission-mode.ts'
 import { lastLineOf } from '../../../src/journal/log-entry.ts'
 import { createConversation } from '../../../src/journal/projections/conversation.ts'
 import { requestMessages } from '../../../src/journal/projections/request-messages.ts'
@@ -91,14 +92,21 @@ export function descendantsOf(logs: ShadowLogs, agentId: AgentId | string): read
   )
 }
 
-/** Whether an agent, or one between it and the agent above, was started in the background: its end holds nobody up. */
+/** Whether an agent, or one between it and the agent above, is in the background: its end holds nobody up. */
 export function isBesideSomebody(
   logs: ShadowLogs,
   aboveId: string,
   birth: ShadowLog['state']['birth'],
 ): boolean {
   for (let each = birth; each !== undefined && each.agentId !== aboveId; ) {
-    if (eventsOf(logs.of(each.agentId), 'run.started').at(-1)?.background === true) return true
+    const log = logs.of(each.agentId)
+    const isBeside =
+      log !== undefined &&
+      runOf(log).some(
+        (event) =>
+          event.type === 'agent.backgrounded' || (event.type === 'run.started' && event.background === true),
+      )
+    if (isBeside) return true
     each = logs.of(each.parent?.agentId ?? '')?.state.birth
   }
   return false
@@ -108,6 +116,12 @@ export function isBesideSomebody(
 export function runOf({ events }: ShadowLog): readonly AgentEvent[] {
   const from = events.findLastIndex(({ event }) => event.type === 'run.started')
   return events.slice(Math.max(0, from)).map(({ event }) => event)
+}
+
+/** The permission mode that an agent has now: what an approved plan gives holds for its run. */
+export function modeIn(log: ShadowLog): PermissionMode | undefined {
+  const change = runOf(log).findLast((event) => event.type === 'mode.changed')
+  return change?.mode ?? log.state.birth?.plan.mode.value
 }
 
 /** Whether that run has agreed to stop, and no stop hook has sent it back to work since. */

@@ -1,9 +1,9 @@
 import type { PermissionMode } from '../../../src/definitions/permission-mode.ts'
-import { DEFINITIONS } from '../definitions.ts'
+import { definitionOf } from '../definitions.ts'
 import { eventsOf, type ShadowLog } from '../shadow-logs.ts'
 import { READ_ONLY_TOOLS } from '../tools.ts'
 import type { Law } from './law.ts'
-import { lineOf, logOfRequest } from './lookups.ts'
+import { lineOf, logOfRequest, modeIn } from './lookups.ts'
 
 /** Modes in which a call that changes something passes without anybody's word, for tools that name no path. */
 const LETS_CHANGE: readonly PermissionMode[] = ['bypassPermissions']
@@ -23,13 +23,18 @@ export const NEVER_WIDER: Law = {
       eventsOf(log, 'approval.answered').some(
         ({ callId, decision, by }) => callId === call && decision === 'allow' && by === 'the user',
       )
+    /** Whether an agent's mode lets a call pass that changes something, or a rule does. */
+    const letsPass = (log: ShadowLog, tool: string): boolean => {
+      const mode = modeIn(log) ?? 'plan'
+      return LETS_CHANGE.includes(mode) || (mode !== 'plan' && plan.allow?.includes(tool) === true)
+    }
     const allowedBy = (log: ShadowLog, tool: string, callId: string): boolean => {
       const birth = log.state.birth
       if (birth === undefined) return false
-      const definition = DEFINITIONS.find(({ agentType }) => agentType === birth.plan.agentType)
+      const definition = definitionOf(birth.plan.agentType)
       if (definition?.tools !== undefined && !definition.tools.includes(tool)) return false
       if (definition?.disallowedTools?.includes(tool) === true) return false
-      const lets = LETS_CHANGE.includes(birth.plan.mode.value) || wasAllowed(log, callId)
+      const lets = letsPass(log, tool) || wasAllowed(log, callId)
       return READ_ONLY_TOOLS.includes(tool) || lets
     }
     return {
@@ -39,10 +44,7 @@ export const NEVER_WIDER: Law = {
         if (own === undefined || !allowedBy(own, tool, callId))
           broken(`${agentId} runs ${tool}, which it may not`)
         const denying = above.find(
-          (log) =>
-            !READ_ONLY_TOOLS.includes(tool) &&
-            !wasAllowed(own, callId) &&
-            log.state.birth?.plan.mode.value !== 'bypassPermissions',
+          (log) => !READ_ONLY_TOOLS.includes(tool) && !wasAllowed(own, callId) && !letsPass(log, tool),
         )
         if (denying !== undefined)
           broken(`${agentId} runs ${tool}, which its ancestor ${denying.agentId} may not`)
@@ -52,7 +54,7 @@ export const NEVER_WIDER: Law = {
         const log = logOfRequest(disk.logs, agent)
         const birth = log?.state.birth
         if (birth === undefined) return
-        const definition = DEFINITIONS.find(({ agentType }) => agentType === birth.plan.agentType)
+        const definition = definitionOf(birth.plan.agentType)
         for (const { name } of request.tools) {
           if (definition?.tools !== undefined && !definition.tools.includes(name))
             broken(`${agent} is offered ${name}`)
