@@ -38,7 +38,7 @@ function isLeaf(request: ModelRequest): boolean {
 }
 
 function fanOutOf({ messages }: ModelRequest): readonly number[] {
-  const prompt = messages[0]?.content
-  if (typeof prompt !== 'string' || !prompt.startsWith(START)) return []
-  return prompt.slice(START.length).split(' ').map(Number)
+  // The engine may have put words of its own before the task.
+  const [, levels] = /Start agents, level by level: ([\d ]+)/.exec(JSON.stringify(messages[0]?.content)) ?? []
+  return levels?.trim().split(' ').map(Number) ?? []
 }

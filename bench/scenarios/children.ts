@@ -104,6 +104,8 @@ export async function measureChildren(input: ChildrenInput): Promise<ChildrenFig
   const cost = await costOf(() => run(input, model, home))
   // Kilobytes on every system that Node runs on.
   const peakRssMb = process.resourceUsage().maxRSS / 1024
+  const { leaves } = treeSize(input.fanOut)
+  if (atOnce() !== leaves) throw new Error(`${atOnce()} children were waiting at once, not ${leaves}`)
   return { ...cost, peakRssMb, startRssMb, atOnce: atOnce() }
 }
 

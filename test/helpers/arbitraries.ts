@@ -202,7 +202,8 @@ const anyOrigin: fc.Arbitrary<AgentEventOf<'run.started'>['origin']> = fc.oneof(
   fc.constant({ from: 'engine' as const }),
 )
 
-const resolved = <T>(value: fc.Arbitrary<T>) => fc.record({ value, rule: anyText })
+const resolved = <T>(value: fc.Arbitrary<T>) =>
+  fc.record({ value, rule: fc.oneof(anyText, fc.constant('parent')) })
 
 const anyMode = fc.constantFrom('default' as const, 'plan' as const, 'bubble' as const)
 
