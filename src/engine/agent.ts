@@ -330,6 +330,12 @@ export class Agent implements MailboxOwner {
     return this.birth.inherits?.fork !== undefined
   }
 
+  /** Whether the directive of a fork stands in its conversation: its own, or that of one whose conversation it goes on from. */
+  get hasForkDirective(): boolean {
+    const isHeir = this.birth.inherits !== undefined
+    return this.isFork || (isHeir && this.parent?.hasForkDirective === true)
+  }
+
   /** Who asks, for usage and telemetry. */
   get requestSource(): string {
     if (this.parent === undefined) return 'main'

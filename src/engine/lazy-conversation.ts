@@ -40,6 +40,7 @@ export class LazyConversation {
       const shared = await readShared()
       const own = await this.load()
       const whole = shared.fork(shared.length)
+      whole.beginOwn()
       for (const entry of own.entries()) whole.push(entry)
       return whole
     })
@@ -49,6 +50,7 @@ export class LazyConversation {
   onto(readBeginning: () => Promise<Conversation>): LazyConversation {
     return LazyConversation.unread(async () => {
       const whole = await readBeginning()
+      whole.beginOwn()
       const own = await this.load()
       for (const entry of own.entries()) whole.push(entry)
       return whole

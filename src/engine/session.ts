@@ -282,6 +282,7 @@ export class Session {
         allowedAgentTypes: caller.equipment.pool.allowedAgentTypes,
         effort: plan.effort?.value,
         isFork: caller.isFork,
+        hasForkDirective: caller.hasForkDirective,
       },
       policy: {
         limits,

@@ -4,16 +4,22 @@ import type { AgentDefinition } from '../../src/definitions/agent-definition.ts'
 import { BUILT_IN_DEFINITIONS } from '../../src/definitions/built-in/index.ts'
 import type { ModelRequest } from '../../src/effects/model/model.ts'
 import type { ScriptedReply } from '../../src/effects/model/scripted-reply.ts'
-import { callMany, say } from '../../src/effects/model/scripted-reply.ts'
+import { call, callMany, say } from '../../src/effects/model/scripted-reply.ts'
 import { createMemoryStorage } from '../../src/journal/memory-storage.ts'
 import type { AgentEventOf } from '../../src/machines/agent/events.ts'
 import { settle, testEngine } from '../helpers/engine.ts'
 import { turnOf } from '../helpers/scripts.ts'
+import { longLookTool } from '../helpers/tools.ts'
 
 const SESSION = '66666666-6666-4666-8666-666666666666'
 
 const fork = (prompt: string) => ({ name: 'Agent', input: { description: 'a fork', prompt } })
 const isFork = ({ source }: ModelRequest): boolean => source === 'fork'
+const NARROW = {
+  maxTokens: 5_000,
+  limits: { contextMargin: 5_000 },
+  modelFacts: { '': { contextWindow: 100_000 } },
+} as const
 const FORKING = { features: { fork: true } } as const
 
 /** A root that says something, forks twice in one turn beside a call of its own, and ends. */
@@ -44,6 +50,81 @@ describe('a fork', () => {
       expect(request.model).toBe(parent?.model)
       expect(JSON.stringify(request.messages.slice(0, 1))).toBe(JSON.stringify(parent?.messages))
     }
+    await test.engine.close()
+  })
+
+  it('keeps its directive when what it inherits is more than its model takes, and is summed up', async () => {
+    const requests: ModelRequest[] = []
+    const test = testEngine(
+      (request) => {
+        requests.push(request)
+        if (request.source === 'compact') return say('what the parent knew')
+        if (requests.length > 1) return say('the end')
+        const full = { input_tokens: 95_000, output_tokens: 10 }
+        return { ...callMany([fork('task one')], 'I split the work'), usage: full }
+      },
+      { ...FORKING, ...NARROW },
+    )
+    await test.engine.run('the secret word is plum', { sessionId: SESSION }).result
+    const [asked] = requests.filter(isFork)
+    expect(JSON.stringify(asked?.messages)).toContain('what the parent knew')
+    expect(JSON.stringify(asked?.messages)).toContain('task one')
+    await test.engine.close()
+  })
+
+  it('has calls with the ids of its parent’s: where its results are cut, those of its parent stay', async () => {
+    const asked: ModelRequest[] = []
+    const free = { input_tokens: 0, output_tokens: 0 }
+    const test = testEngine(
+      (request) => {
+        const turn = turnOf(request)
+        if (!isFork(request)) {
+          if (turn === 0) return { ...call('Look', { chars: 20 }), usage: free }
+          return turn === 1 ? { ...callMany([fork('look')]), usage: free } : say('the end')
+        }
+        asked.push(request)
+        // With a word before it the call stands in the line in which that of its parent does.
+        return turn > 8 ? say('Scope: done') : { ...call('Look', { chars: 49_000 }, 'hm'), usage: free }
+      },
+      { ...FORKING, ...NARROW, tools: [longLookTool] },
+    )
+    await test.engine.run('go', { sessionId: SESSION }).result
+    const calls = test.facts.flatMap(({ event }) => (event.type === 'call.ended' ? [event.callId] : []))
+    const cut = test.facts.flatMap(({ event }) => (event.type === 'results.cut' ? event.results : []))
+    expect(calls.filter((callId) => callId === cut[0]?.callId)).toHaveLength(2)
+    const last = JSON.stringify(asked.at(-1)?.messages)
+    expect(last).toContain('left out')
+    expect(last).toContain(`"${'x'.repeat(20)}"`)
+    await test.engine.close()
+  })
+
+  it('is not started by who begins with what a fork knew', async () => {
+    const heir: AgentDefinition = {
+      agentType: 'heir',
+      whenToUse: 'to go on from there',
+      forksParentContext: true,
+      getSystemPrompt: () => 'You go on.',
+      source: 'flagSettings',
+    }
+    const results: string[] = []
+    const test = testEngine(
+      (request) => {
+        const said = JSON.stringify(request.messages)
+        if (request.source === 'main')
+          return turnOf(request) === 0 ? callMany([fork('first')]) : say('the end')
+        if (isFork(request)) {
+          const input = { description: 'an heir', prompt: 'second', subagent_type: 'heir' }
+          return said.includes('agentId') ? say('Scope: done') : callMany([{ name: 'Agent', input }])
+        }
+        if (!said.includes('forked worker, and a fork')) return callMany([fork('third')])
+        results.push(said)
+        return say('done')
+      },
+      { ...FORKING, definitions: [heir], limits: { depth: 5 } },
+    )
+    await test.engine.run('go', { sessionId: SESSION }).result
+    expect(results.length).toBeGreaterThan(0)
+    expect(test.facts.filter(({ event }) => event.type === 'agent.spawned')).toHaveLength(3)
     await test.engine.close()
   })
 

@@ -28,12 +28,24 @@ const PLANS = define(PLANNER, {
   tools: ['Look', 'Put', 'Act', 'Agent', 'SendMessage', 'ExitPlanMode'],
 })
 
+/** Those that begin with what their parent knows, and with what it was told last. */
+const HEIRS: readonly AgentDefinition[] = [
+  define('heir', { forksParentContext: true }),
+  define('listener', { forksParentContext: 'turn' }),
+]
+
 /** The kinds that the engine of a session knows. */
-export const definitionsFor = ({ plans }: Pick<Plan, 'plans'>): readonly AgentDefinition[] =>
-  plans === true ? [...DEFINITIONS, PLANS] : DEFINITIONS
+export const definitionsFor = ({
+  plans,
+  forks,
+}: Pick<Plan, 'plans' | 'forks'>): readonly AgentDefinition[] => [
+  ...DEFINITIONS,
+  ...(plans === true ? [PLANS] : []),
+  ...(forks === undefined ? [] : HEIRS),
+]
 
 export const definitionOf = (agentType: string | undefined): AgentDefinition | undefined =>
-  definitionsFor({ plans: true }).find((each) => each.agentType === agentType)
+  definitionsFor({ plans: true, forks: 'beside' }).find((each) => each.agentType === agentType)
 
 export const RETRIES: RetryPolicy = {
   maxRetries: 2,

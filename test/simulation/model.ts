@@ -24,8 +24,8 @@ export interface SeenRequest {
 
 export interface SimulatedModel {
   modelFor(life: Life, onRequest: (seen: SeenRequest) => void): Model
-  /** Names of agents whose stream is open in a process. */
-  open(life: Life): readonly string[]
+  /** Requests whose stream is open in a process. */
+  open(life: Life): readonly SeenRequest[]
 }
 
 /** A prompt that tells the model whose conversation it is in. */
@@ -36,7 +36,7 @@ const LAST_TURN: TurnPlan = { text: 'plain', thinking: false, calls: [], attempt
 export function createSimulatedModel(world: World, plan: Plan): SimulatedModel {
   /** Attempts so far, by agent and turn: the first ones fail as planned. */
   const attempts = new Map<string, number>()
-  const open = new Set<{ readonly life: Life; readonly agent: string }>()
+  const open = new Set<SeenRequest>()
 
   const stream = (
     life: Life,
@@ -56,9 +56,9 @@ export function createSimulatedModel(world: World, plan: Plan): SimulatedModel {
     const key = `${agent}.${turn}${isSummary ? '.summary' : ''}`
     const attempt = attempts.get(key) ?? 0
     attempts.set(key, attempt + 1)
-    onRequest({ life, agent, turn, request, isSummary })
+    const entry = { life, agent, turn, request, isSummary }
+    onRequest(entry)
     const fault = planned.attempts[attempt]
-    const entry = { life, agent }
     open.add(entry)
     let cancel: () => void = () => {}
     const close = (): void => {
@@ -88,7 +88,7 @@ export function createSimulatedModel(world: World, plan: Plan): SimulatedModel {
           return stream(life, request, signal, subscriber, onRequest)
         }),
     }),
-    open: (life) => [...open].filter((each) => each.life === life).map(({ agent }) => agent),
+    open: (life) => [...open].filter((each) => each.life === life),
   }
 }
 
@@ -209,6 +209,9 @@ function fail(
   }
 }
 
+/** A prompt, as it is or in the directive of a fork: what stands before that is its parent's. */
+const PROMPT = /^(?:<fork_directive>.*\nDirective:\n)?¶([^¶]+)¶/s
+
 /** Whose conversation a request is, and which turn of it is asked for. */
 export function whereIn(request: Pick<ModelRequest, 'messages'>): {
   readonly agent: string
@@ -223,7 +226,7 @@ export function whereIn(request: Pick<ModelRequest, 'messages'>): {
     for (const text of texts) {
       const [, whose, upTo] = /The story of ¶([^¶]+)¶ up to turn (\d+)\./.exec(text) ?? []
       if (whose !== undefined) told = { agent: whose, turn: Number(upTo) }
-      agent = /^¶([^¶]+)¶/.exec(text)?.[1] ?? whose ?? agent
+      agent = PROMPT.exec(text)?.[1] ?? whose ?? agent
     }
   }
   const said = JSON.stringify(request.messages.filter(({ role }) => role === 'assistant'))
@@ -363,7 +366,7 @@ function blockFor(
       return use('Agent', {
         description: `part ${mark}`,
         prompt: promptFor(`${agent}-${turn}-${index}`),
-        subagent_type: call.type,
+        ...(call.isFork !== true && { subagent_type: call.type }),
         ...(call.apart === true && { isolation: 'worktree' }),
         ...(call.isInBackground === true && { run_in_background: true }),
       })

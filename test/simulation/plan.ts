@@ -25,6 +25,8 @@ export type CallPlan =
       readonly apart?: true
       /** It is started in the background. */
       readonly isInBackground?: true
+      /** The call names no type, and forks its agent. */
+      readonly isFork?: true
     }
   /** Asks one of its agents in the background to stop: which of those that it was told of, counted around from the last. */
   | { readonly kind: 'ask'; readonly which: number }
@@ -130,6 +132,8 @@ export interface Plan {
   readonly defersReviews?: boolean
   /** There are agents that show a plan first, to whoever started them. */
   readonly plans?: boolean
+  /** Calls without a type fork their agent: beside it, or while it waits. Undefined: they do not. */
+  readonly forks?: 'beside' | 'awaited'
 }
 
 /** What the user says to a question, whenever and however often it is asked. */

@@ -47,6 +47,8 @@ interface Weather {
   readonly requests?: number
   /** Children that plan, and show it to whoever started them. Default: none. */
   readonly plans?: number
+  /** Calls that fork their agent, of those that start one. Default: none. */
+  readonly forks?: number
   /** The models take little, so that conversations are summed up. Default: they take everything. */
   readonly isNarrow?: boolean
 }
@@ -278,7 +280,23 @@ export const SCENARIOS: Readonly<Record<string, Weather>> = {
     requests: 0.15,
     plans: 0.8,
   },
+  /** Agents go on from the conversations of others, who go on meanwhile, are summed up, and end. */
+  forks: {
+    modelFaults: 0.05,
+    brokenCalls: 0.02,
+    oddBodies: 0.2,
+    stops: { ...NO_STOPS, kill: 1.5, crash: 3, 'crash-in-write': 3, close: 1.5 },
+    mostStops: 5,
+    diskFaults: 0,
+    delegation: 0.8,
+    looseModes: 0.95,
+    snapshots: 0.4,
+    worktrees: 0.15,
+    forks: 0.65,
+  },
 }
+
+const TYPES = { worker: 6, reader: 2, wide: 2, nobody: 0.3 }
 
 /** Tokens. Half of it is always there for a request. */
 const WINDOW = 100_000
@@ -304,7 +322,8 @@ export function planFor(seed: number, scenario?: string): Plan {
         : chance.pick(weather.modes ?? ['plan', 'dontAsk', 'default', 'acceptEdits'])),
     deny: chance.happens(0.1) ? ['Put'] : [],
     limits: {
-      depth: Number(depth),
+      // Who begins with what a fork knew is two levels down.
+      depth: Number(depth) + (weather.forks === undefined ? 0 : 1),
       liveAgents: chance.pick([3, 4, 64]),
       spawns: chance.pick([2, 5, 1_000]),
       childMaxTurns: chance.pick(weather.requests === undefined ? [1, 2, 4, 200] : [3, 5, 200]),
@@ -317,6 +336,10 @@ export function planFor(seed: number, scenario?: string): Plan {
     ...(weather.isNarrow === true && { window: WINDOW }),
     ...(weather.defersReviews === true && { defersReviews: true }),
     ...(weather.plans !== undefined && { plans: true, allow: ['Put', 'Act'] }),
+    ...(weather.forks !== undefined && {
+      forks: chance.weigh({ beside: 3, awaited: 1 }),
+      ...(chance.happens(0.35) && { window: WINDOW }),
+    }),
   }
 }
 
@@ -368,7 +391,9 @@ function promptPlan(chance: Chance, weather: Weather): PromptPlan {
 function agentPlan(chance: Chance, weather: Weather, depth: number): AgentPlan {
   // Who is to be asked something must be at work long enough.
   const [usual, more] = depth === 0 ? [[1, 3] as const, [3, 5] as const] : [[0, 2] as const, [3, 6] as const]
-  const [least, most] = weather.requests === undefined ? usual : more
+  // What is inherited must be there first.
+  const grown = depth === 0 ? ([2, 4] as const) : ([1, 3] as const)
+  const [least, most] = weather.requests !== undefined ? more : weather.forks !== undefined ? grown : usual
   const turns: TurnPlan[] = []
   const count = least + chance.below(most - least + 1)
   while (turns.length < count) turns.push(turnPlan(chance, weather, depth, turns.some(launches)))
@@ -423,14 +448,18 @@ function callPlan(chance: Chance, weather: Weather, depth: number, hasLaunched: 
     return { kind: 'ask', which: chance.pick([0, 0, 1, 2]) }
   if (depth < 3 && chance.happens(weather.delegation / (depth + 1))) {
     const plans = weather.plans !== undefined && chance.happens(weather.plans)
+    const isFork = weather.forks !== undefined && chance.happens(weather.forks)
+    const types: Readonly<Record<string, number>> =
+      weather.forks === undefined ? TYPES : { worker: 3, reader: 1, heir: 2, listener: 2 }
     return {
       kind: 'agent',
-      type: plans ? PLANNER : chance.weigh({ worker: 6, reader: 2, wide: 2, nobody: 0.3 }),
+      type: plans ? PLANNER : chance.weigh(types),
       agent: plans ? plannerPlan(chance, weather, depth + 1) : agentPlan(chance, weather, depth + 1),
       ...(weather.worktrees !== undefined && chance.happens(weather.worktrees) && { apart: true as const }),
       // Drawn only where it can be, so that the plans of the other scenarios stay what they are.
       ...(weather.background !== undefined &&
         chance.happens(weather.background) && { isInBackground: true as const }),
+      ...(isFork && { isFork: true as const }),
     }
   }
   return {
@@ -442,7 +471,8 @@ function callPlan(chance: Chance, weather: Weather, depth: number, hasLaunched: 
 
 function bodyKind(chance: Chance, weather: Weather): BodyKind {
   if (!chance.happens(weather.oddBodies)) return 'fine'
-  return chance.weigh({ error: 3, throws: 3, deaf: 4, odd: 2, long: 0.3 })
+  // Long ones are cut when the window gets narrow.
+  return chance.weigh({ error: 3, throws: 3, deaf: 4, odd: 2, long: weather.forks === undefined ? 0.3 : 12 })
 }
 
 const modelFault = (chance: Chance): ModelFault =>

@@ -15,6 +15,7 @@ import { isActive, type RunSnapshot } from '../../src/machines/agent/fold.ts'
 import type { AgentId, SessionId } from '../../src/machines/ids.ts'
 import { definitionsFor, RETRIES } from './definitions.ts'
 import { createDisk } from './disk.ts'
+import { countForks, type ForkCounts } from './forks.ts'
 import { createSimulatedHooks } from './hooks.ts'
 import { LAWS } from './laws/index.ts'
 import type { Law, Monitor, Scene } from './laws/law.ts'
@@ -64,6 +65,7 @@ export interface SessionOutcome {
   readonly hooks: number
   /** Conversations that were summed up; and how often something came in between. */
   readonly compactions: { readonly done: number; readonly cutOff: number }
+  readonly forks: ForkCounts
   readonly story: readonly string[]
 }
 
@@ -245,6 +247,7 @@ function createSession(plan: Plan, options: SessionOptions) {
         modelFacts: { '': { contextWindow: plan.window } },
         maxTokens: MARGIN,
       }),
+      ...(plan.forks !== undefined && { features: { fork: true, background: plan.forks === 'beside' } }),
       ...(plan.defersReviews === true && { review: { deferBackground: true } }),
       retries: RETRIES,
       systemPrompt: 'You are the root.',
@@ -558,6 +561,7 @@ function createSession(plan: Plan, options: SessionOptions) {
         cutOff: disk.logs.all.reduce((sum, log) => sum + cutOffIn(log), 0),
       },
       events: disk.logs.all.reduce((sum, { events }) => sum + events.length, 0),
+      forks: countForks(disk.logs.all),
       story: world.story,
     }
   }

@@ -39,6 +39,9 @@ export function* smallerPlans(plan: Plan): Generator<Plan> {
     const { [key]: gone, ...left } = extras
     if (gone !== undefined) yield { ...bare, ...left }
   }
+  const { window, ...wide } = plan
+  if (window !== undefined) yield wide
+  if (plan.forks === 'beside') yield { ...plan, forks: 'awaited' }
   if (plan.slowWrites > 0) yield { ...plan, slowWrites: 0 }
   if (plan.durability === 'fsync') yield { ...plan, durability: 'write' }
   if (plan.deny.length > 0) yield { ...plan, deny: [] }
@@ -89,6 +92,8 @@ function* smallerCalls(call: CallPlan): Generator<CallPlan> {
   if (call.kind !== 'agent') return
   const { apart, ...together } = call
   if (apart !== undefined) yield together
+  const { isFork, ...typed } = call
+  if (isFork !== undefined) yield typed
   if (call.type !== 'worker') yield { ...call, type: 'worker' }
   for (const agent of smallerAgents(call.agent)) yield { ...call, agent }
 }

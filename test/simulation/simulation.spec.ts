@@ -90,6 +90,21 @@ describe('simulated sessions', () => {
     expect(all.unanswered).toBeGreaterThan(4)
   })
 
+  it('have forks in them, and others that begin with what their parent knew, in all their moments', {
+    timeout: 120_000,
+  }, async () => {
+    const all: Record<string, number> = {}
+    for (let seed = 1; seed <= 24; seed++)
+      for (const [what, count] of Object.entries((await simulate(planFor(seed, 'forks'))).forks))
+        all[what] = (all[what] ?? 0) + count
+    expect(all['forks']).toBeGreaterThan(25)
+    expect(all['heirs']).toBeGreaterThan(3)
+    expect(all['resumed']).toBeGreaterThan(4)
+    expect(all['narrowed']).toBeGreaterThan(4)
+    expect(all['apart']).toBeGreaterThan(1)
+    expect(all['refused']).toBeGreaterThan(10)
+  })
+
   it('a seed decides a session to the last step', async () => {
     const plan = planFor(7, 'wild')
     const [first, second] = [

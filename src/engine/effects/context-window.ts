@@ -4,6 +4,7 @@ import { contextWindowOf } from '../../definitions/prices.ts'
 import { compactable, epochOf } from '../../journal/projections/compaction.ts'
 import type { Conversation } from '../../journal/projections/conversation.ts'
 import type { AgentEventOf } from '../../machines/agent/events.ts'
+import type { CallId } from '../../machines/ids.ts'
 import type { Agent } from '../agent.ts'
 import type { EngineCore } from '../core.ts'
 import { capContent } from './result-cap.ts'
@@ -38,8 +39,7 @@ export async function makeRoom(
 
 /** What a compaction would sum up now; undefined when that is not worth it. */
 export function summed(conversation: Conversation): ReturnType<typeof compactable> {
-  const own = conversation.forkedFrom?.length ?? 0
-  return compactable((index) => conversation.at(index), conversation.length, own)
+  return compactable((index) => conversation.at(index), conversation.length, conversation.ownFrom)
 }
 
 /** The most tokens that a request may send. A small window keeps half of itself for that, whatever a reply may have. */
@@ -56,7 +56,7 @@ async function cutResults(
   excess: number,
 ): Promise<AgentEventOf<'results.cut'> | undefined> {
   const { first, cuts } = epochOf((index) => conversation.at(index), conversation.length)
-  const long: { readonly callId: AgentEventOf<'call.ended'>['callId']; readonly content: string }[] = []
+  const long: { readonly index: number; readonly callId: CallId; readonly content: string }[] = []
   let latest: typeof long = []
   for (let index = first; index < conversation.length; index++) {
     const event = conversation.at(index)?.event
@@ -65,19 +65,28 @@ async function cutResults(
       long.push(...latest)
       latest = []
     }
-    if (event?.type !== 'call.ended' || cuts.has(event.callId)) continue
+    if (event?.type !== 'call.ended' || cuts.has(index)) continue
     const { content } = event.result
     if (typeof content === 'string' && content.length > Math.min(LONG_RESULT, limits.toolResultChars))
-      latest.push({ callId: event.callId, content })
+      latest.push({ index, callId: event.callId, content })
   }
-  const results: { callId: AgentEventOf<'call.ended'>['callId']; content: string }[] = []
+  const results: AgentEventOf<'results.cut'>['results'] = []
   let saves = 0
-  for (const { callId, content } of long) {
+  for (const { index, callId, content } of long) {
     if (saves >= excess) break
     const short = await capContent(content, agent.session.blobs, agent.session.paths, LONG_RESULT)
     if (typeof short !== 'string' || short.length >= content.length) continue
-    results.push({ callId, content: short })
+    const after = resultsBehind(conversation, index, callId)
+    results.push({ callId, content: short, ...(after > 0 && { after }) })
     saves += tokensOfText(content) - tokensOfText(short)
   }
   return saves < excess || results.length === 0 ? undefined : { type: 'results.cut', results, saves }
+}
+
+/** How many results behind an entry are of calls with this id: a fork may have calls with the ids of its parent's. */
+function resultsBehind(conversation: Conversation, index: number, callId: CallId): number {
+  let count = 0
+  for (const { event } of conversation.entries(index + 1))
+    if (event.type === 'call.ended' && event.callId === callId) count += 1
+  return count
 }

@@ -17,8 +17,8 @@ export interface Epoch {
   readonly first: number
   /** What stands before it. */
   readonly opening: readonly PromptContent[]
-  /** Results that are shorter now. */
-  readonly cuts: ReadonlyMap<CallId, ResultContent>
+  /** Results that are shorter now, by the index of their entry. */
+  readonly cuts: ReadonlyMap<number, ResultContent>
   /** Index of the last entry that takes something back; -1 when there is none. */
   readonly rewrittenAt: number
 }
@@ -29,13 +29,16 @@ export const isRewriting = ({ event }: ConversationEntry): boolean =>
 
 /** The first `length` entries as they count. O(n); needed only after something was taken back. */
 export function epochOf(at: EntryAt, length: number): Epoch {
-  const cuts = new Map<CallId, ResultContent>()
+  const cuts = new Map<number, ResultContent>()
   let rewrittenAt = -1
   for (let index = length - 1; index >= 0; index--) {
     const event = at(index)?.event
     if (event?.type === 'results.cut') {
       // The last word on a result counts.
-      for (const { callId, content } of event.results) if (!cuts.has(callId)) cuts.set(callId, content)
+      for (const { callId, content, after = 0 } of event.results) {
+        const result = resultBefore(at, index, callId, after)
+        if (result !== undefined && !cuts.has(result)) cuts.set(result, content)
+      }
       rewrittenAt = Math.max(rewrittenAt, index)
     } else if (event?.type === 'conversation.compacted') {
       const first = firstKept(at, index, event)
@@ -44,6 +47,16 @@ export function epochOf(at: EntryAt, length: number): Epoch {
     }
   }
   return { first: 0, opening: [], cuts, rewrittenAt }
+}
+
+/** Index of the last result of a call with this id in front of an entry, so many others of that id passed over. */
+function resultBefore(at: EntryAt, index: number, callId: CallId, others: number): number | undefined {
+  let left = others
+  for (let before = index - 1; before >= 0; before--) {
+    const event = at(before)?.event
+    if (event?.type === 'call.ended' && event.callId === callId && left-- === 0) return before
+  }
+  return undefined
 }
 
 /**
@@ -76,7 +89,11 @@ function introductions(at: EntryAt, end: number): readonly PromptContent[] {
   return [...found.values()]
 }
 
-/** What a compaction would sum up now: so many entries, up to that position. Undefined: nothing that is worth it. */
+/**
+ * What a compaction would sum up now: so many entries, up to that position. Undefined: nothing that is worth it. No
+ * position names a place in front of the log's own entries, the first of which is at index `own`: what stands there is
+ * summed up as a whole.
+ */
 export function compactable(
   at: EntryAt,
   length: number,
@@ -88,7 +105,7 @@ export function compactable(
     reply -= 1
   }
   if (reply < 0) return undefined
-  const entries = boundary(at, reply, length)
+  const entries = Math.max(own, boundary(at, reply, length))
   return { entries, upTo: entries > own ? (at(entries - 1)?.seq ?? 0) : 0 }
 }
 

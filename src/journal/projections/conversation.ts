@@ -29,6 +29,10 @@ export interface Conversation {
   readonly lastStopReason: StopReason | undefined
   /** Where a fork began: the first `length` entries are those of `conversation`. */
   readonly forkedFrom: { readonly conversation: Conversation; readonly length: number } | undefined
+  /** Index of the first entry of the agent's own log: those before it are of a base, or of its parent. */
+  readonly ownFrom: number
+  /** What is pushed from now on is of the agent's own log. */
+  beginOwn(): void
   /** Takes the next event of the log; any but a {@link ConversationEvent} is ignored. */
   push(recorded: Recorded): void
   /** The entry at `index`, counted from 0. */
@@ -111,6 +115,7 @@ class GrowingConversation implements Conversation {
   readonly #inherited: ((seq: number) => number | undefined) | undefined
   #open: ReadonlyMap<CallId, ToolUseBlock> = NO_CALLS
   #lastStopReason: StopReason | undefined
+  #ownFrom = 0
 
   constructor(
     list: SharedList<ConversationEntry>,
@@ -129,6 +134,14 @@ class GrowingConversation implements Conversation {
 
   get lastStopReason(): StopReason | undefined {
     return this.#lastStopReason
+  }
+
+  get ownFrom(): number {
+    return this.#ownFrom
+  }
+
+  beginOwn(): void {
+    this.#ownFrom = this.length
   }
 
   push(recorded: Recorded): void {

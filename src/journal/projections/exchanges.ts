@@ -43,8 +43,8 @@ export interface ReplyRules {
   /** The model of the requests; undefined keeps every model's thinking. */
   readonly model: string | undefined
   readonly ids: ToolIds
-  /** Results that are shorter now. */
-  readonly cuts: ReadonlyMap<CallId, ResultContent>
+  /** Results that are shorter now, by the index of their entry. */
+  readonly cuts: ReadonlyMap<number, ResultContent>
 }
 
 /** The tool ids of a conversation's requests, and in which exchange each stands. */
@@ -107,7 +107,7 @@ export function extend(
       else open.prompts.push(event.content)
       return open
     case 'call.ended':
-      if (!open.results.has(event.callId)) open.results.set(event.callId, resultOf(event, rules.cuts))
+      if (!open.results.has(event.callId)) open.results.set(event.callId, resultOf(event, index, rules.cuts))
       return open
     // What they take back is known before anything is read.
     case 'conversation.compacted':
@@ -126,10 +126,11 @@ export function extend(
 }
 
 function resultOf(
-  { callId, result }: AgentEventOf<'call.ended'>,
-  cuts: ReadonlyMap<CallId, ResultContent>,
+  { result }: AgentEventOf<'call.ended'>,
+  index: number,
+  cuts: ReadonlyMap<number, ResultContent>,
 ): ToolResultBlock {
-  const content = cuts.size === 0 ? undefined : cuts.get(callId)
+  const content = cuts.size === 0 ? undefined : cuts.get(index)
   return content === undefined ? result : { ...result, content }
 }
 

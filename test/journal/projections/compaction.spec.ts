@@ -147,6 +147,25 @@ describe('a compaction', () => {
     expect(said).not.toContain('find it')
   })
 
+  it('of a fork sums up all that it inherits, and nothing of its own that is not answered', () => {
+    const parent = worked()
+    const heard = then(parent, { ...messageAdded(), content: 'while it worked' })
+    const own = createHistory()
+    own.prompt('the directive')
+    const directive = own.entries.map((entry) => ({ ...entry, seq: entry.seq + 1 }))
+    // Behind words of the parent that came last, and behind something that it had only heard.
+    const withWords = conversationWith([...parent, ...directive])
+    expect(compactable(at([...withWords.entries()]), withWords.length, parent.length)).toEqual({
+      entries: parent.length,
+      upTo: 0,
+    })
+    const entries = [...heard, ...directive]
+    expect(compactable(at(entries), entries.length, heard.length)).toEqual({
+      entries: heard.length,
+      upTo: 0,
+    })
+  })
+
   it('gives valid requests wherever it comes, the same from the growing projection and from forks', () => {
     fc.assert(
       fc.property(cleanHistory, fc.array(fc.nat(), { minLength: 1, maxLength: 3 }), (entries, places) => {
@@ -192,6 +211,28 @@ describe('a cut of results', () => {
     const after = requestMessages(then(entries, resultsCut(call)), MODEL)
     expect(after[2]).toEqual({ role: 'user', content: [toolResult('t1', 'the ends')] })
     expect(after.slice(0, 2)).toEqual(before.slice(0, 2))
+  })
+
+  it('means one result, where a fork has a call of the same id as its parent', () => {
+    const entries = worked()
+    const call = firstCall(
+      entries.flatMap(({ event }) => (event.type === 'call.ended' ? [event.callId] : [])),
+    )
+    const twice = [...entries, ...entries]
+    const results = (after?: number): readonly number[] => [
+      ...epochOf(
+        at(
+          then(twice, {
+            ...resultsCut(),
+            results: [{ callId: call, content: 'short', ...(after && { after }) }],
+          }),
+        ),
+        twice.length + 1,
+      ).cuts.keys(),
+    ]
+    const index = entries.findIndex(({ event }) => event.type === 'call.ended' && event.callId === call)
+    expect(results()).toEqual([entries.length + index])
+    expect(results(1)).toEqual([index])
   })
 
   it('goes with the part that is summed up', () => {

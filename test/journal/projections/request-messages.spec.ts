@@ -357,7 +357,11 @@ describe('the growing projection', () => {
       get lastStopReason() {
         return conversation.lastStopReason
       },
+      get ownFrom() {
+        return conversation.ownFrom
+      },
       forkedFrom: conversation.forkedFrom,
+      beginOwn: () => conversation.beginOwn(),
       push: (recorded) => conversation.push(recorded),
       at,
       entries: (start) => conversation.entries(start),

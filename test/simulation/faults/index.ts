@@ -14,12 +14,14 @@ import { FORGOTTEN_NOTICE } from './forgotten-notice.ts'
 import { FORGOTTEN_REMOVAL } from './forgotten-removal.ts'
 import { FORGOTTEN_START } from './forgotten-start.ts'
 import { HALF_CONVERSATION } from './half-conversation.ts'
+import { LONGER_BEGINNING } from './longer-beginning.ts'
 import { LOST_BEGINNING } from './lost-beginning.ts'
 import { LOST_END } from './lost-end.ts'
 import { LOST_SYNC } from './lost-sync.ts'
 import { LOST_TAIL } from './lost-tail.ts'
 import { SECOND_END } from './second-end.ts'
 import { SECOND_SUMMARY } from './second-summary.ts'
+import { SHORTER_BEGINNING } from './shorter-beginning.ts'
 import { SILENT_DAMAGE } from './silent-damage.ts'
 import { STALE_SNAPSHOT } from './stale-snapshot.ts'
 import { SURVIVORS_STAY } from './survivors-stay.ts'
@@ -47,6 +49,8 @@ export const FAULTS: readonly Fault[] = [
   FORGOTTEN_BASE,
   LOST_TAIL,
   SECOND_SUMMARY,
+  LONGER_BEGINNING,
+  SHORTER_BEGINNING,
   EVERY_TOOL,
   WIDENED_APPROVAL,
   TORN_APPROVAL,

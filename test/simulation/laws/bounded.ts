@@ -4,7 +4,7 @@ import { definitionOf, RETRIES } from '../definitions.ts'
 import { eventsOf, type ShadowLog } from '../shadow-logs.ts'
 import type { Life } from '../world.ts'
 import type { Law } from './law.ts'
-import { hasAgreed, isOpened, logOfRequest } from './lookups.ts'
+import { hasAgreed, heirsOf, isOpened, logOfRequest } from './lookups.ts'
 
 /** Law 8. */
 export const BOUNDED: Law = {
@@ -92,16 +92,16 @@ export const BOUNDED: Law = {
         }
       },
       onRequest: ({ life, agent, turn, isSummary }) => {
-        // A reply that says nothing is no attempt that failed: behind it the same turn is asked for anew.
         const log = logOfRequest(disk.logs, agent)
+        // A reply that says nothing is no attempt that failed: behind it the same turn is asked for anew.
         const replies = eventsOf(log, 'reply.received').length
         const of = `${isSummary ? 'summary of ' : ''}${agent}.${turn} in run ${log?.state.run?.context.run}`
         const key = `${life.number}/${of} behind ${replies} replies`
         const made = (attempts.get(key) ?? 0) + 1
         attempts.set(key, made)
-        // One that gives no summary is made once more.
-        const most = (RETRIES.maxRetries + 1) * (isSummary ? 2 : 1)
-        if (made > most) broken(`request ${key} is tried ${made} times`)
+        // One that gives no summary is made once more; and who begins with this conversation asks in the same words.
+        const asking = log !== undefined && isSummary ? 2 * heirsOf(disk.logs, log).length : 1
+        if (made > (RETRIES.maxRetries + 1) * asking) broken(`request ${key} is tried ${made} times`)
       },
       onBody: ({ agentId, life }) => {
         const running = tools.bodies.filter(

@@ -5,7 +5,7 @@ import { textOf } from '../../../src/machines/agent/messages.ts'
 import type { ShadowLog } from '../shadow-logs.ts'
 import { eventsOf } from '../shadow-logs.ts'
 import type { Law } from './law.ts'
-import { logOfRequest } from './lookups.ts'
+import { logsOfRequest, nameOfRequest } from './lookups.ts'
 
 /** Law 5, where a conversation is summed up. It reads requests as texts: nothing here is what makes them. */
 export const COMPACTION: Law = {
@@ -32,29 +32,36 @@ export const COMPACTION: Law = {
         if (unread !== undefined && unread.seq <= event.upTo)
           broken(`the prompt at ${unread.seq} of ${log.agentId} is summed up, and nobody has answered it`)
       },
-      onRequest: ({ agent, turn, request, isSummary }) => {
-        const log = logOfRequest(disk.logs, agent)
+      onRequest: (seen) => {
+        const { request, isSummary } = seen
+        const logs = logsOfRequest(disk.logs, seen)
+        if (isSummary) for (const log of logs) read.set(log.path, log.lastSeq)
         const text = textsIn(request.messages)
-        if (isSummary && log !== undefined) read.set(log.path, log.lastSeq)
-        const name = `${isSummary ? 'the summary' : `turn ${turn}`} of ${agent}`
+        const name = nameOfRequest(seen)
         if (isSummary !== text.includes(inJson(COMPACTION_REQUEST)))
           broken(`${name} is ${isSummary ? 'not ' : ''}asked to sum up`)
-        const at = (log?.events ?? []).findLastIndex(({ event }) => event.type === 'conversation.compacted')
-        const compacted = log?.events[at]?.event
-        if (log === undefined || compacted?.type !== 'conversation.compacted') return
-        const times = text.split(inJson(compacted.summary)).length - 1
-        if (times !== 1) broken(`${name} has the summary ${times} times`)
-        for (const { seq, event } of log.events) {
-          const mark = markOf(event)
-          if (mark === undefined) continue
-          if (seq <= compacted.upTo && text.includes(mark))
-            broken(`${name} still has ${mark}, which is summed up`)
-          const isMeant = seq > compacted.upTo && !(isSummary && isBehindReplies(log, seq))
-          if (isMeant && !text.includes(mark)) broken(`${name} has lost ${mark}, which is not summed up`)
-        }
+        const troubles = logs.map((log) => troubleWith(log, text, isSummary))
+        if (troubles[0] !== undefined && troubles.every((trouble) => trouble !== undefined))
+          broken(`${name} ${troubles[0]}`)
       },
     }
   },
+}
+
+/** What a request of this agent has that is summed up, or lacks that is not. */
+function troubleWith(log: ShadowLog, text: string, isSummary: boolean): string | undefined {
+  const compacted = eventsOf(log, 'conversation.compacted').at(-1)
+  if (compacted === undefined) return undefined
+  const times = text.split(inJson(compacted.summary)).length - 1
+  if (times !== 1) return `has the summary ${times} times`
+  for (const { seq, event } of log.events) {
+    const mark = markOf(event)
+    if (mark === undefined) continue
+    if (seq <= compacted.upTo && text.includes(mark)) return `still has ${mark}, which is summed up`
+    const isMeant = seq > compacted.upTo && !(isSummary && isBehindReplies(log, seq))
+    if (isMeant && !text.includes(mark)) return `has lost ${mark}, which is not summed up`
+  }
+  return undefined
 }
 
 const isReply = ({ event }: Recorded): boolean => event.type === 'reply.received'

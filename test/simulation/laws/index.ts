@@ -2,6 +2,7 @@
 import { BOUNDED } from './bounded.ts'
 import { COMPACTION } from './compaction.ts'
 import { ENDS_ARE_FINAL } from './ends-are-final.ts'
+import { FORKS } from './forks.ts'
 import { HOOKS } from './hooks.ts'
 import type { Law } from './law.ts'
 import { LOG_FIRST } from './log-first.ts'
@@ -27,6 +28,7 @@ export const LAWS: readonly Law[] = [
   REQUESTS,
   VALID_CONVERSATION,
   COMPACTION,
+  FORKS,
   NEVER_WIDER,
   PLANS,
   TOLD_ONCE,

@@ -5,7 +5,7 @@ import type { RunSnapshot } from '../../../src/machines/agent/fold.ts'
 import { eventsOf, type ShadowLog } from '../shadow-logs.ts'
 import type { Fact, Law } from './law.ts'
 import { nameOf } from './law.ts'
-import { logOfRequest } from './lookups.ts'
+import { logsOfRequest } from './lookups.ts'
 
 /** Law 1. */
 export const LOG_FIRST: Law = {
@@ -46,10 +46,11 @@ export const LOG_FIRST: Law = {
           broken(`the file of agent ${event.agentId} is there before its parent's log names it`)
       },
       onRequest: (seen) => {
-        const log = logOfRequest(disk.logs, seen.agent)
         const phase = seen.isSummary ? 'compacting' : 'requesting'
-        if (!isSpawned(log) || !wants(log, (run) => phaseOf(run) === phase))
-          broken(`${seen.agent} asks its model, and its durable log does not want that`)
+        const isWanted = logsOfRequest(disk.logs, seen).some(
+          (log) => isSpawned(log) && wants(log, (run) => phaseOf(run) === phase),
+        )
+        if (!isWanted) broken(`${seen.agent} asks its model, and its durable log does not want that`)
       },
       onBody: ({ agentId, callId, resume, tool }) => {
         const isWanted = wants(disk.logs.of(agentId), ({ context }) => {

@@ -3,12 +3,15 @@ import type { PermissionMode } from '../../../src/definitions/permission-mode.ts
 import { lastLineOf } from '../../../src/journal/log-entry.ts'
 import { createConversation } from '../../../src/journal/projections/conversation.ts'
 import { requestMessages } from '../../../src/journal/projections/request-messages.ts'
+import { phaseOf } from '../../../src/machines/agent/accepts.ts'
 import type { AgentEvent } from '../../../src/machines/agent/events.ts'
 import type { RequestMessage } from '../../../src/machines/agent/messages.ts'
 import type { AgentId } from '../../../src/machines/ids.ts'
+import type { SeenRequest } from '../model.ts'
 import { whereIn } from '../model.ts'
 import type { ShadowLog, ShadowLogs } from '../shadow-logs.ts'
 import { eventsOf } from '../shadow-logs.ts'
+import { inheritedBy, parentOfHeir } from './heirs.ts'
 
 /** The log of the agent whose conversation a request is: the one whose prompt names it, the newest if there are two. */
 export function logOfRequest(logs: ShadowLogs, name: string): ShadowLog | undefined {
@@ -19,12 +22,40 @@ export function logOfRequest(logs: ShadowLogs, name: string): ShadowLog | undefi
   )
 }
 
-/** The messages that a model of this name must be sent when the log is as it is now, its base first if it is a branch. */
+/**
+ * The logs whose agents a request may be of. Who has what it inherits summed up before it has said a word of its own
+ * asks in its parent's words: nothing in such a request tells the two apart.
+ */
+export function logsOfRequest(logs: ShadowLogs, seen: SeenRequest): readonly ShadowLog[] {
+  const named = logOfRequest(logs, seen.agent)
+  if (named === undefined) return []
+  if (!seen.isSummary) return [named]
+  const asking = heirsOf(logs, named).filter(
+    ({ state: { run } }) => run !== undefined && phaseOf(run) === 'compacting',
+  )
+  return asking.length > 0 ? asking : [named]
+}
+
+/** A request, for messages. */
+export const nameOfRequest = ({ agent, turn, isSummary }: SeenRequest): string =>
+  `${isSummary ? 'the summary' : `turn ${turn}`} of ${agent}`
+
+/** An agent, and all who begin with its conversation, or with that of one of them. */
+export const heirsOf = (logs: ShadowLogs, named: ShadowLog): readonly ShadowLog[] =>
+  logs.all.filter((log) => log === named || descendsFrom(logs, log, named))
+
+function descendsFrom(logs: ShadowLogs, log: ShadowLog, named: ShadowLog): boolean {
+  const parent = parentOfHeir(logs, log)
+  return parent !== undefined && (parent === named || descendsFrom(logs, parent, named))
+}
+
+/** The messages that a model of this name must be sent when the log is as it is now, what it shares or inherits first. */
 export function messagesOf(logs: ShadowLogs, log: ShadowLog, model: string): readonly RequestMessage[] {
   const base = log.state.birth?.base
   const shared = base === undefined ? [] : (logs.all.find(({ path }) => path === base.path)?.events ?? [])
   const conversation = createConversation()
   for (const recorded of shared) if (lastLineOf(recorded) <= (base?.seq ?? -1)) conversation.push(recorded)
+  for (const recorded of inheritedBy(logs, log)) conversation.push(recorded)
   for (const recorded of log.events) conversation.push(recorded)
   return requestMessages(conversation.entries(), model)
 }

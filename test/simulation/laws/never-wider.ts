@@ -1,9 +1,11 @@
+import type { AgentDefinition } from '../../../src/definitions/agent-definition.ts'
 import type { PermissionMode } from '../../../src/definitions/permission-mode.ts'
+import type { ModelRequest } from '../../../src/effects/model/model.ts'
 import { definitionOf } from '../definitions.ts'
 import { eventsOf, type ShadowLog } from '../shadow-logs.ts'
 import { READ_ONLY_TOOLS } from '../tools.ts'
 import type { Law } from './law.ts'
-import { lineOf, logOfRequest, modeIn } from './lookups.ts'
+import { lineOf, logsOfRequest, modeIn } from './lookups.ts'
 
 /** Modes in which a call that changes something passes without anybody's word, for tools that name no path. */
 const LETS_CHANGE: readonly PermissionMode[] = ['bypassPermissions']
@@ -28,14 +30,33 @@ export const NEVER_WIDER: Law = {
       const mode = modeIn(log) ?? 'plan'
       return LETS_CHANGE.includes(mode) || (mode !== 'plan' && plan.allow?.includes(tool) === true)
     }
+    /** A fork has no definition of its own: that of whoever it is a fork of counts. */
+    const definitionIn = (log: ShadowLog | undefined): AgentDefinition | undefined => {
+      const { plan: own, inherits, parent } = log?.state.birth ?? {}
+      if (inherits?.fork !== undefined) return definitionIn(disk.logs.of(parent?.agentId ?? ''))
+      return definitionOf(own?.agentType)
+    }
     const allowedBy = (log: ShadowLog, tool: string, callId: string): boolean => {
       const birth = log.state.birth
       if (birth === undefined) return false
-      const definition = definitionOf(birth.plan.agentType)
+      const definition = definitionIn(log)
       if (definition?.tools !== undefined && !definition.tools.includes(tool)) return false
       if (definition?.disallowedTools?.includes(tool) === true) return false
       const lets = letsPass(log, tool) || wasAllowed(log, callId)
       return READ_ONLY_TOOLS.includes(tool) || lets
+    }
+    const offeredTooMuch = (log: ShadowLog, { tools }: ModelRequest): string | undefined => {
+      const { birth } = log.state
+      if (birth === undefined) return undefined
+      const allowed = definitionIn(log)?.tools
+      const other = tools.find(({ name }) => allowed !== undefined && !allowed.includes(name))
+      if (other !== undefined) return `is offered ${other.name}`
+      // A fork is offered what its parent is, to the byte, whatever it may do of that: law 5 compares the two.
+      const isAtEnd =
+        birth.inherits?.fork === undefined && birth.depth > 0 && birth.depth >= plan.limits.depth
+      return isAtEnd && tools.some(({ name }) => name === 'Agent')
+        ? `at depth ${birth.depth} is offered Agent`
+        : undefined
     }
     return {
       onBody: ({ agentId, tool, callId }) => {
@@ -50,17 +71,10 @@ export const NEVER_WIDER: Law = {
           broken(`${agentId} runs ${tool}, which its ancestor ${denying.agentId} may not`)
         if (plan.deny.includes(tool)) broken(`${agentId} runs ${tool}, which a rule denies`)
       },
-      onRequest: ({ agent, request }) => {
-        const log = logOfRequest(disk.logs, agent)
-        const birth = log?.state.birth
-        if (birth === undefined) return
-        const definition = definitionOf(birth.plan.agentType)
-        for (const { name } of request.tools) {
-          if (definition?.tools !== undefined && !definition.tools.includes(name))
-            broken(`${agent} is offered ${name}`)
-          if (name === 'Agent' && birth.depth > 0 && birth.depth >= plan.limits.depth)
-            broken(`${agent} at depth ${birth.depth} is offered Agent`)
-        }
+      onRequest: (seen) => {
+        const troubles = logsOfRequest(disk.logs, seen).map((log) => offeredTooMuch(log, seen.request))
+        if (troubles[0] !== undefined && troubles.every((trouble) => trouble !== undefined))
+          broken(`${seen.agent} ${troubles[0]}`)
       },
     }
   },

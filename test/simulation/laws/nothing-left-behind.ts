@@ -1,8 +1,9 @@
+import type { SeenRequest } from '../model.ts'
 import { isOfUser } from '../plan.ts'
 import { exitSeen } from '../processes.ts'
 import type { Body } from '../tools.ts'
 import type { Law } from './law.ts'
-import { descendantsOf, isBesideSomebody, logOfRequest } from './lookups.ts'
+import { descendantsOf, isBesideSomebody, logsOfRequest } from './lookups.ts'
 import { watchWorktrees } from './worktrees.ts'
 
 /** What the engine promises to wait for a body that was told to stop, in milliseconds. */
@@ -29,6 +30,12 @@ export const NOTHING_LEFT_BEHIND: Law = {
       processes.all
         .filter(({ isRunning, mark }) => isRunning && mark.startsWith(`${agentId}/`))
         .map(({ mark }) => mark)
+    /** Whose request it may be. */
+    const owners = new WeakMap<SeenRequest, readonly string[]>()
+    const ownersOf = (request: SeenRequest): readonly string[] => owners.get(request) ?? []
+    const isOpenOf = (agentId: string, of: readonly string[]): boolean =>
+      of.includes(agentId) && of.every((each) => each === agentId || hasEnded(each))
+    const hasEnded = (agentId: string): boolean => disk.logs.of(agentId)?.state.run?.status !== 'active'
     /** Agents of which nothing is said yet in a process. */
     const touched = new Set<string>()
     const onTouch = (life: { readonly number: number }, agentId: string): void => {
@@ -60,7 +67,7 @@ export const NOTHING_LEFT_BEHIND: Law = {
           broken(`${agentId} has ended and the body of ${bodies.map(({ key }) => key).join()} still runs`)
         if (
           holder !== undefined &&
-          model.open(holder).some((name) => logOfRequest(disk.logs, name)?.agentId === agentId)
+          model.open(holder).some((request) => isOpenOf(agentId, ownersOf(request)))
         )
           broken(`${agentId} has ended and its request is still open`)
         // A child whose log cannot be written cannot end; its parent does not wait for that.
@@ -78,9 +85,11 @@ export const NOTHING_LEFT_BEHIND: Law = {
         onTouch(body.life, body.agentId)
         trees.onBody?.(body)
       },
-      onRequest: ({ life, agent }) => {
-        const agentId = logOfRequest(disk.logs, agent)?.agentId
-        if (agentId !== undefined) onTouch(life, agentId)
+      onRequest: (request) => {
+        const agentIds = logsOfRequest(disk.logs, request).flatMap(({ agentId }) => agentId ?? [])
+        owners.set(request, agentIds)
+        const [only, ...others] = agentIds
+        if (only !== undefined && others.length === 0) onTouch(request.life, only)
       },
       onEnd: () => {
         trees.onEnd?.()
@@ -103,7 +112,12 @@ export const NOTHING_LEFT_BEHIND: Law = {
         if (world.pendingTimers(life) > 0)
           broken(`the engine is closed and ${world.pendingTimers(life)} timers are set`)
         if (model.open(life).length > 0)
-          broken(`the engine is closed and requests of ${model.open(life).join()} are open`)
+          broken(
+            `the engine is closed and requests of ${model
+              .open(life)
+              .map(({ agent }) => agent)
+              .join()} are open`,
+          )
         const underWay = world
           .underWay(life)
           .filter(

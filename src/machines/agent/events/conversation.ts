@@ -36,7 +36,19 @@ export const ContextExceeded = z.looseObject({
 /** Long results stand in requests with their two ends only from now on. The log keeps them as they were. */
 export const ResultsCut = z.looseObject({
   type: z.literal('results.cut'),
-  results: z.array(z.object({ callId: CallId, content: ResultContent })).min(1),
+  results: z
+    .array(
+      z.object({
+        callId: CallId,
+        content: ResultContent,
+        /**
+         * How many results of calls with this id stand between the one that is meant and this line. Absent: none. Ids are
+         * unique within a log; a conversation that begins in another one may have an id twice.
+         */
+        after: z.number().int().positive().optional(),
+      }),
+    )
+    .min(1),
   /** Tokens that requests are shorter by, as estimated. */
   saves: z.number().int().nonnegative(),
 })
