@@ -27,7 +27,8 @@ export class HookLedger {
     if (event.type === 'hook.started') {
       const { hook, place, label, moment } = event
       this.#byMoment.set(moment, [...(this.#byMoment.get(moment) ?? []), { hook, place, label }])
-      this.#count += 1
+      // A name is taken before its hook is recorded, and a kill can come in between: names may skip numbers.
+      this.#count = Math.max(this.#count + 1, numberIn(hook))
       return
     }
     const change = event.type === 'hook.ended' ? { outcome: event.outcome } : { process: event }
@@ -56,7 +57,7 @@ export class HookLedger {
     return this.#byMoment
   }
 
-  /** How many were ever started. */
+  /** At least as many as were ever started, and no smaller than the number in any name. */
   get count(): number {
     return this.#count
   }
@@ -66,3 +67,6 @@ export class HookLedger {
     return Object.fromEntries([...this.#byMoment].map(([moment, hooks]) => [moment, [...hooks]]))
   }
 }
+
+/** The number in a name that an agent has given; 0 in any other. */
+const numberIn = (hook: string): number => Number(/^hook:(\d+)/.exec(hook)?.[1] ?? 0)

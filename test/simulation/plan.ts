@@ -142,7 +142,9 @@ export const wordOn = ({ seed }: Plan, approvalId: string): 'allow' | 'deny' =>
 
 /** What is under way while the user thinks: theirs, whatever becomes of the engine that has asked. */
 export const answerTo = (approvalId: string): string => `answer ${approvalId}`
-export const isOfUser = (task: string): boolean => task.startsWith('answer ')
+/** The user waits until nothing moves any more; somebody else may close the engine meanwhile. */
+export const WAITING = 'waiting for the rest'
+export const isOfUser = (task: string): boolean => task === WAITING || task.startsWith('answer ')
 
 /** Name of the agent that a branch's prompt is asked. */
 export const BRANCH_AGENT = 'b0'

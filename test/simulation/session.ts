@@ -23,7 +23,7 @@ import { isOpened, isOutOfReach } from './laws/lookups.ts'
 import { PROGRESS } from './laws/progress.ts'
 import { createSimulatedModel, promptFor } from './model.ts'
 import type { BranchPlan, Plan, Stop } from './plan.ts'
-import { answerTo, BRANCH_AGENT, wordOn } from './plan.ts'
+import { answerTo, BRANCH_AGENT, WAITING, wordOn } from './plan.ts'
 import { observe } from './probes.ts'
 import { createSimulatedProcesses } from './processes.ts'
 import { eventsOf, type ShadowLog } from './shadow-logs.ts'
@@ -361,7 +361,7 @@ function createSession(plan: Plan, options: SessionOptions) {
         : isAnybodyMoving(of) && world.underWay(of.life).length > 0
     while (!of.closing && isWorthWaiting())
       await new Promise<void>((resolve) => {
-        world.later('waiting for the rest', of.life, resolve)
+        world.later(WAITING, of.life, resolve)
       })
   }
   const isMoving = (agentId: string): boolean => isActive(scene.live(agentId)?.run?.snapshot)
