@@ -9,7 +9,7 @@ import { buildReply, call, emitReply } from '../../src/effects/model/scripted-re
 import type { ContentBlock, Reply } from '../../src/machines/agent/messages.ts'
 import { chanceFrom } from './chance.ts'
 import type { CallPlan, ModelFault, Plan, TurnPlan } from './plan.ts'
-import { agentNamed } from './plan.ts'
+import { agentNamed, NAMES } from './plan.ts'
 import type { Life, World } from './world.ts'
 
 /** A request, and whose it is. */
@@ -320,7 +320,7 @@ function replyTo(plan: Plan, planned: TurnPlan, agent: string, turn: number, req
     none: undefined,
   }
   // A turn that calls nothing, or whose calls say nothing of their place, must say it itself.
-  const isMarked = planned.calls.some((call) => call.kind !== 'broken')
+  const isMarked = planned.calls.some(({ kind }) => !['broken', 'read', 'stop'].includes(kind))
   const isEnd = planned.calls.length === 0 && planned.stop !== 'pause_turn'
   const text = texts[isMarked || isEnd ? planned.text : 'plain']
   const built = buildReply(
@@ -369,7 +369,28 @@ function blockFor(
         ...(call.isFork !== true && { subagent_type: call.type }),
         ...(call.apart === true && { isolation: 'worktree' }),
         ...(call.isInBackground === true && { run_in_background: true }),
+        ...(call.name !== undefined && { name: call.name }),
       })
+    case 'say':
+      return use('SendMessage', {
+        to: {
+          child: launchedIn(request, call.which),
+          parent: 'parent',
+          main: 'main',
+          name: NAMES[call.which % NAMES.length],
+          all: '*',
+        }[call.to],
+        summary: mark,
+        message: `word ${mark}`,
+      })
+    case 'read':
+      return use('TaskOutput', {
+        task_id: launchedIn(request, call.which),
+        block: call.block,
+        timeout: 5_000,
+      })
+    case 'stop':
+      return use('TaskStop', { task_id: launchedIn(request, call.which) })
     case 'show-plan':
       return use('ExitPlanMode', { plan: `as planned in ${mark}` })
     case 'ask':

@@ -25,11 +25,22 @@ export type CallPlan =
       readonly apart?: true
       /** It is started in the background. */
       readonly isInBackground?: true
+      /** By which others may speak to it. */
+      readonly name?: string
       /** The call names no type, and forks its agent. */
       readonly isFork?: true
     }
   /** Asks one of its agents in the background to stop: which of those that it was told of, counted around from the last. */
   | { readonly kind: 'ask'; readonly which: number }
+  /** Says something: to an agent in the background as {@link CallPlan} `ask` finds it, by a name, or to all. */
+  | {
+      readonly kind: 'say'
+      readonly to: 'child' | 'parent' | 'main' | 'name' | 'all'
+      readonly which: number
+    }
+  /** Reads the result of such an agent, or stops it. */
+  | { readonly kind: 'read'; readonly which: number; readonly block: boolean }
+  | { readonly kind: 'stop'; readonly which: number }
   /** Shows its plan to whoever started it: only a planner may. */
   | { readonly kind: 'show-plan' }
 
@@ -130,6 +141,8 @@ export interface Plan {
   readonly window?: number
   /** Agents in the background owe their reviews when they end. */
   readonly defersReviews?: boolean
+  /** Agents have names, and speak to each other. */
+  readonly speaks?: boolean
   /** There are agents that show a plan first, to whoever started them. */
   readonly plans?: boolean
   /** Calls without a type fork their agent: beside it, or while it waits. Undefined: they do not. */
@@ -145,6 +158,9 @@ export const answerTo = (approvalId: string): string => `answer ${approvalId}`
 /** The user waits until nothing moves any more; somebody else may close the engine meanwhile. */
 export const WAITING = 'waiting for the rest'
 export const isOfUser = (task: string): boolean => task === WAITING || task.startsWith('answer ')
+
+/** The names that there are: few, so that they are asked for while somebody has them. */
+export const NAMES = ['ada', 'bob'] as const
 
 /** Name of the agent that a branch's prompt is asked. */
 export const BRANCH_AGENT = 'b0'

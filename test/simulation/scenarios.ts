@@ -15,6 +15,7 @@ import type {
   Stop,
   TurnPlan,
 } from './plan.ts'
+import { NAMES } from './plan.ts'
 
 /** How likely things are, from calm to wild. */
 interface Weather {
@@ -47,6 +48,8 @@ interface Weather {
   readonly requests?: number
   /** Children that plan, and show it to whoever started them. Default: none. */
   readonly plans?: number
+  /** Calls that speak to agents, read their results or stop them. Default: none. */
+  readonly words?: number
   /** Calls that fork their agent, of those that start one. Default: none. */
   readonly forks?: number
   /** The models take little, so that conversations are summed up. Default: they take everything. */
@@ -294,6 +297,20 @@ export const SCENARIOS: Readonly<Record<string, Weather>> = {
     worktrees: 0.15,
     forks: 0.65,
   },
+  /** Agents have names, speak to each other, read results and stop each other, at work, idle and at their end. */
+  messages: {
+    modelFaults: 0.05,
+    brokenCalls: 0.02,
+    oddBodies: 0,
+    stops: { ...NO_STOPS, kill: 2, crash: 3, 'crash-in-write': 3, close: 1 },
+    mostStops: 5,
+    diskFaults: 0,
+    delegation: 0.9,
+    looseModes: 1,
+    snapshots: 0.2,
+    background: 0.8,
+    words: 0.5,
+  },
 }
 
 const TYPES = { worker: 6, reader: 2, wide: 2, nobody: 0.3 }
@@ -326,7 +343,9 @@ export function planFor(seed: number, scenario?: string): Plan {
       depth: Number(depth) + (weather.forks === undefined ? 0 : 1),
       liveAgents: chance.pick([3, 4, 64]),
       spawns: chance.pick([2, 5, 1_000]),
-      childMaxTurns: chance.pick(weather.requests === undefined ? [1, 2, 4, 200] : [3, 5, 200]),
+      childMaxTurns: chance.pick(
+        weather.requests === undefined && weather.words === undefined ? [1, 2, 4, 200] : [3, 5, 200],
+      ),
     },
     prompts: manyOf(chance, 2, () => promptPlan(chance, weather), 1),
     stops: manyOf(chance, weather.mostStops, () => stop(chance, weather)),
@@ -336,6 +355,7 @@ export function planFor(seed: number, scenario?: string): Plan {
     ...(weather.isNarrow === true && { window: WINDOW }),
     ...(weather.defersReviews === true && { defersReviews: true }),
     ...(weather.plans !== undefined && { plans: true, allow: ['Put', 'Act'] }),
+    ...(weather.words !== undefined && { speaks: true }),
     ...(weather.forks !== undefined && {
       forks: chance.weigh({ beside: 3, awaited: 1 }),
       ...(chance.happens(0.35) && { window: WINDOW }),
@@ -446,6 +466,8 @@ function callPlan(chance: Chance, weather: Weather, depth: number, hasLaunched: 
   }
   if (weather.requests !== undefined && hasLaunched && chance.happens(weather.requests))
     return { kind: 'ask', which: chance.pick([0, 0, 1, 2]) }
+  if (weather.words !== undefined && (hasLaunched || depth > 0) && chance.happens(weather.words))
+    return wordPlan(chance)
   if (depth < 3 && chance.happens(weather.delegation / (depth + 1))) {
     const plans = weather.plans !== undefined && chance.happens(weather.plans)
     const isFork = weather.forks !== undefined && chance.happens(weather.forks)
@@ -459,6 +481,7 @@ function callPlan(chance: Chance, weather: Weather, depth: number, hasLaunched: 
       // Drawn only where it can be, so that the plans of the other scenarios stay what they are.
       ...(weather.background !== undefined &&
         chance.happens(weather.background) && { isInBackground: true as const }),
+      ...(weather.words !== undefined && chance.happens(0.6) && { name: chance.pick(NAMES) }),
       ...(isFork && { isFork: true as const }),
     }
   }
@@ -466,6 +489,19 @@ function callPlan(chance: Chance, weather: Weather, depth: number, hasLaunched: 
     kind: 'tool',
     tool: chance.pick(['Look', 'Put', 'Act', 'Run'] as const),
     how: bodyKind(chance, weather),
+  }
+}
+
+function wordPlan(chance: Chance): CallPlan {
+  const which = chance.pick([0, 0, 1, 2])
+  const kind = chance.weigh({ say: 6, read: 2, stop: 1 })
+  switch (kind) {
+    case 'say':
+      return { kind, which, to: chance.weigh({ child: 4, parent: 2, main: 1, name: 3, all: 2 }) }
+    case 'read':
+      return { kind, which, block: chance.happens(0.6) }
+    case 'stop':
+      return { kind, which }
   }
 }
 

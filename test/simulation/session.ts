@@ -28,6 +28,7 @@ import { observe } from './probes.ts'
 import { createSimulatedProcesses } from './processes.ts'
 import { eventsOf, type ShadowLog } from './shadow-logs.ts'
 import { createSimulatedTools } from './tools.ts'
+import { countWords, type WordCounts } from './words.ts'
 import { createSimulatedWorktrees } from './worktrees.ts'
 import { createWorld, type Life } from './world.ts'
 
@@ -61,6 +62,7 @@ export interface SessionOutcome {
   readonly requests: { readonly agreed: number; readonly declined: number }
   /** Plans of agents that whoever started them has approved, has refused, and has not answered. */
   readonly plans: { readonly approved: number; readonly refused: number; readonly unanswered: number }
+  readonly words: WordCounts
   /** Hooks that ran. */
   readonly hooks: number
   /** Conversations that were summed up; and how often something came in between. */
@@ -248,6 +250,7 @@ function createSession(plan: Plan, options: SessionOptions) {
         maxTokens: MARGIN,
       }),
       ...(plan.forks !== undefined && { features: { fork: true, background: plan.forks === 'beside' } }),
+      ...(plan.speaks === true && { features: { names: true } }),
       ...(plan.defersReviews === true && { review: { deferBackground: true } }),
       retries: RETRIES,
       systemPrompt: 'You are the root.',
@@ -272,7 +275,8 @@ function createSession(plan: Plan, options: SessionOptions) {
     }
   }
 
-  const runsStarted = (): number => eventsOf(disk.logs.root, 'run.started').length
+  const runsStarted = (): number =>
+    eventsOf(disk.logs.root, 'run.started').filter(({ origin }) => origin.from === 'user').length
   const branchRuns = (): number =>
     disk.logs.branches.reduce((sum, log) => sum + eventsOf(log, 'run.started').length, 0)
 
@@ -322,7 +326,14 @@ function createSession(plan: Plan, options: SessionOptions) {
           sessionId: SESSION,
           ...(prompt?.maxTurns !== undefined && { maxTurns: prompt.maxTurns }),
         })
-        await ask(of, 'run', run.result)
+        try {
+          await ask(of, 'run', run.result)
+        } catch (error) {
+          // A message has begun a run meanwhile.
+          if (plan.speaks !== true || codeOf(error, '') !== 'run-in-flight') throw error
+          await new Promise<void>((resolve) => void world.later(WAITING, of.life, resolve))
+          next -= 1
+        }
       }
       if (plan.branch !== undefined) await useBranch(of, plan.branch)
       hasComeThrough = true
@@ -555,6 +566,7 @@ function createSession(plan: Plan, options: SessionOptions) {
         refused: disk.logs.all.reduce((sum, log) => sum + plansIn(log, 'refused'), 0),
         unanswered: disk.logs.all.reduce((sum, log) => sum + plansIn(log, 'unanswered'), 0),
       },
+      words: countWords(disk.logs.all),
       hooks: hooks.calls.length,
       compactions: {
         done: disk.logs.all.reduce((sum, log) => sum + eventsOf(log, 'conversation.compacted').length, 0),

@@ -92,6 +92,8 @@ function* smallerCalls(call: CallPlan): Generator<CallPlan> {
   if (call.kind !== 'agent') return
   const { apart, ...together } = call
   if (apart !== undefined) yield together
+  const { name, ...nameless } = call
+  if (name !== undefined) yield nameless
   const { isFork, ...typed } = call
   if (isFork !== undefined) yield typed
   if (call.type !== 'worker') yield { ...call, type: 'worker' }

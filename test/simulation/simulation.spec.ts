@@ -105,6 +105,23 @@ describe('simulated sessions', () => {
     expect(all['refused']).toBeGreaterThan(10)
   })
 
+  it('have messages in them that are read and that begin runs, and names that go from one to the next', {
+    timeout: 120_000,
+  }, async () => {
+    const all = { read: 0, began: 0, named: 0, takenOver: 0 }
+    for (let seed = 1; seed <= 40; seed++) {
+      const { words } = await simulate(planFor(seed, 'messages'))
+      all.read += words.read
+      all.began += words.began
+      all.named += words.named
+      all.takenOver += words.takenOver
+    }
+    expect(all.read).toBeGreaterThan(12)
+    expect(all.began).toBeGreaterThan(3)
+    expect(all.named).toBeGreaterThan(20)
+    expect(all.takenOver).toBeGreaterThan(4)
+  })
+
   it('a seed decides a session to the last step', async () => {
     const plan = planFor(7, 'wild')
     const [first, second] = [

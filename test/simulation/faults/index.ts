@@ -9,6 +9,7 @@ import { END_BEFORE_REST } from './end-before-rest.ts'
 import { EVERY_TOOL } from './every-tool.ts'
 import type { Fault } from './fault.ts'
 import { FORGED_ORIGIN } from './forged-origin.ts'
+import { FORGED_SENDER } from './forged-sender.ts'
 import { FORGOTTEN_BASE } from './forgotten-base.ts'
 import { FORGOTTEN_NOTICE } from './forgotten-notice.ts'
 import { FORGOTTEN_REMOVAL } from './forgotten-removal.ts'
@@ -21,6 +22,7 @@ import { LOST_SYNC } from './lost-sync.ts'
 import { LOST_TAIL } from './lost-tail.ts'
 import { SECOND_END } from './second-end.ts'
 import { SECOND_SUMMARY } from './second-summary.ts'
+import { SHARED_NAME } from './shared-name.ts'
 import { SHORTER_BEGINNING } from './shorter-beginning.ts'
 import { SILENT_DAMAGE } from './silent-damage.ts'
 import { STALE_SNAPSHOT } from './stale-snapshot.ts'
@@ -56,6 +58,8 @@ export const FAULTS: readonly Fault[] = [
   TORN_APPROVAL,
   FORGOTTEN_NOTICE,
   UNREVIEWED_END,
+  SHARED_NAME,
+  FORGED_SENDER,
   UNLIMITED_TURNS,
   END_BEFORE_REST,
   SURVIVORS_STAY,

@@ -55,10 +55,11 @@ export const BOUNDED: Law = {
         if (event.type === 'run.started') {
           const { birth } = log.state
           const definition = definitionOf(birth?.plan.agentType)
-          const wanted =
-            birth?.parent === undefined
-              ? (birth?.base === undefined ? plan.prompts[event.run - 1] : plan.branch?.prompt)?.maxTurns
-              : (definition?.maxTurns ?? limits.childMaxTurns)
+          const prompts = eventsOf(log, 'run.started').filter(({ origin }) => origin.from === 'user').length
+          const prompt = birth?.base === undefined ? plan.prompts[prompts - 1] : plan.branch?.prompt
+          const isAsked = event.origin.from === 'user'
+          const ofRoot = isAsked ? prompt?.maxTurns : undefined
+          const wanted = birth?.parent === undefined ? ofRoot : (definition?.maxTurns ?? limits.childMaxTurns)
           if (event.maxTurns !== wanted)
             broken(`run ${event.run} of ${log.agentId} may take ${event.maxTurns} turns, not ${wanted}`)
         }

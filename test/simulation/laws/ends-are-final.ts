@@ -33,8 +33,8 @@ export const ENDS_ARE_FINAL: Law = {
         return
       }
       if (run === undefined) return
-      // Facts about the agent, not about a run of it.
-      if (event.type === 'child.launched' || event.type === 'child.released') return
+      // Facts about the agent or its session, not about a run of it.
+      if (['child.launched', 'child.released', 'name.registered'].includes(event.type)) return
       // The review that the end owes, once.
       if (event.type === 'review.ended' && run.status !== 'active') {
         const { isOwed, verdicts } = behindLastEnd(log)

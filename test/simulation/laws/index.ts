@@ -6,6 +6,7 @@ import { FORKS } from './forks.ts'
 import { HOOKS } from './hooks.ts'
 import type { Law } from './law.ts'
 import { LOG_FIRST } from './log-first.ts'
+import { MESSAGES } from './messages.ts'
 import { NEVER_WIDER } from './never-wider.ts'
 import { NOTHING_DROPPED } from './nothing-dropped.ts'
 import { NOTHING_LEFT_BEHIND } from './nothing-left-behind.ts'
@@ -32,6 +33,7 @@ export const LAWS: readonly Law[] = [
   NEVER_WIDER,
   PLANS,
   TOLD_ONCE,
+  MESSAGES,
   HOOKS,
   BOUNDED,
   NOTHING_LEFT_BEHIND,

@@ -149,6 +149,19 @@ export function runOf({ events }: ShadowLog): readonly AgentEvent[] {
   return events.slice(Math.max(0, from)).map(({ event }) => event)
 }
 
+/** A call as its model has made it: the tool, and what it was to do. */
+export function callIn(
+  log: ShadowLog,
+  callId: string,
+): { readonly tool: string | undefined; readonly input: Readonly<Record<string, unknown>> } {
+  const reply = eventsOf(log, 'reply.received').findLast(({ calls }) =>
+    calls.some((call) => call.callId === callId),
+  )
+  const index = reply?.calls.findIndex((call) => call.callId === callId) ?? -1
+  const block = reply?.reply.content.filter(({ type }) => type === 'tool_use')[index]
+  return { tool: reply?.calls[index]?.name, input: Object(block?.['input']) }
+}
+
 /** The permission mode that an agent has now: what an approved plan gives holds for its run. */
 export function modeIn(log: ShadowLog): PermissionMode | undefined {
   const change = runOf(log).findLast((event) => event.type === 'mode.changed')

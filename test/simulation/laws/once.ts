@@ -4,7 +4,7 @@ import type { ShadowLog, ShadowLogs } from '../shadow-logs.ts'
 import { eventsOf } from '../shadow-logs.ts'
 import type { Body } from '../tools.ts'
 import type { Law } from './law.ts'
-import { isOutOfReach } from './lookups.ts'
+import { callIn, isOutOfReach } from './lookups.ts'
 
 /** Law 3. */
 export const ONCE: Law = {
@@ -46,6 +46,7 @@ export const ONCE: Law = {
         )
         const isDone = bodies.some(({ hasActed }) => hasActed) || hasLaunched(log, event.callId)
         // Whoever agrees to stop while who asked has ended has sent nothing.
+        if (isLook(log, event.callId)) return
         if (!isDone && event.answers?.approve !== true && !hasSent(disk.logs, log, event.callId))
           broken(`call ${event.callId} of ${log.agentId} is ok, and nothing was done`)
       },
@@ -65,6 +66,10 @@ export const ONCE: Law = {
     }
   },
 }
+
+/** Whether the call only looks at an agent, or ends it: what it says of that is held to by law 7. */
+const isLook = (log: ShadowLog, callId: string): boolean =>
+  ['TaskOutput', 'TaskStop'].includes(callIn(log, callId).tool ?? '')
 
 /** Whether the call has sent a message, to an agent that was at work or began another run with it. */
 function hasSent(logs: ShadowLogs, { agentId }: ShadowLog, callId: string): boolean {

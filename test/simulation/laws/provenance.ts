@@ -8,10 +8,12 @@ export const PROVENANCE: Law = {
   watch: (_, broken) => ({
     onDurable: (log, { event }) => {
       if (event.type !== 'run.started') return
-      const { origin, injects = [] } = event
+      const { origin, injects = [], tells = [] } = event
       // A run that a message begins is from who has sent it.
       const sender = injects[0]?.split(':')[0]
       if (origin.from === 'agent' && origin.agentId === sender) return
+      // What was new for an agent that had nothing to do: the engine tells it.
+      if (origin.from === 'engine' && injects.length + tells.length > 0) return
       const parent = log.state.birth?.parent?.agentId
       const isRight =
         parent === undefined ? origin.from === 'user' : origin.from === 'agent' && origin.agentId === parent

@@ -2,7 +2,7 @@ import type { AgentEvent } from '../../../src/machines/agent/events.ts'
 import type { ShadowLog } from '../shadow-logs.ts'
 import { eventsOf } from '../shadow-logs.ts'
 import type { Law } from './law.ts'
-import { hasAgreed, lineOf, runOf } from './lookups.ts'
+import { callIn, hasAgreed, lineOf, runOf } from './lookups.ts'
 
 /** Law 4, of ends that somebody has agreed to. */
 export const REQUESTS: Law = {
@@ -55,10 +55,6 @@ const AGREED_ENDS: readonly Extract<AgentEvent, { type: 'agent.ended' }>['outcom
 
 /** The answer to a request to stop that a call is, as the model has said it. */
 function answerIn(log: ShadowLog, callId: string): { request_id?: unknown; approve?: unknown } | undefined {
-  const replies = eventsOf(log, 'reply.received')
-  const at = replies.findLast(({ calls }) => calls.some((call) => call.callId === callId))
-  const index = at?.calls.findIndex((call) => call.callId === callId) ?? -1
-  const block = at?.reply.content.filter(({ type }) => type === 'tool_use')[index]
-  const { message } = Object(block?.['input'])
-  return Object(message).type === 'shutdown_response' ? message : undefined
+  const message = Object(callIn(log, callId).input['message'])
+  return message.type === 'shutdown_response' ? message : undefined
 }

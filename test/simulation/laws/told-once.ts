@@ -4,7 +4,7 @@ import type { AgentId } from '../../../src/machines/ids.ts'
 import type { ShadowLog } from '../shadow-logs.ts'
 import { eventsOf } from '../shadow-logs.ts'
 import type { Law } from './law.ts'
-import { isOutOfReach } from './lookups.ts'
+import { callIn, isOutOfReach } from './lookups.ts'
 
 /** Law 7. */
 export const TOLD_ONCE: Law = {
@@ -31,6 +31,8 @@ export const TOLD_ONCE: Law = {
           if (
             end !== undefined &&
             event.type === 'call.ended' &&
+            // A stop that worked is no error, whatever came of what it stopped.
+            callIn(log, event.callId).tool !== 'TaskStop' &&
             (end.status === 'completed') !== (event.outcome === 'ok')
           )
             broken(`${log.agentId} is told ${event.outcome} of ${agentId}, which is ${end.status}`)
@@ -73,7 +75,8 @@ export const TOLD_ONCE: Law = {
           const lost = couldNotBeWritten(birth.agentId) ? told.filter((run) => !runs.includes(run)) : []
           if (new Set(lost).size < lost.length)
             broken(`child ${child.agentId} is told as lost [${lost.join()}]`)
-          const keys = told.filter((run) => !lost.includes(run))
+          // Whoever has spoken to it may be told the later run before the other is told the earlier one.
+          const keys = told.filter((run) => !lost.includes(run)).toSorted((a, b) => a - b)
           // A log that could not be written leaves a child that its parent has given up: it is told as interrupted.
           const gaveUp = plan.diskFaults.length > 0 && calls.every(({ outcome }) => outcome === 'interrupted')
           // Whoever was stopped is told when it goes on, which nobody wants here.
