@@ -142,11 +142,15 @@ class LocalEngine implements Engine {
   }
 
   async kill(agentId: string, reason?: string): Promise<void> {
+    await (await this.#agentOfOpen(agentId))?.kill('user', reason)
+  }
+
+  /** The agent, behind the opening of its session: while that is brought back nothing else writes its log. */
+  async #agentOfOpen(agentId: string): Promise<Agent | undefined> {
     const id = parseAgentId(agentId)
     const known = this.#core.agents.get(id)
-    // While its session is being brought back nothing but that writes its log.
     if (known !== undefined) await this.#sessions.get(known.session.id)?.catch(() => {})
-    await this.#core.agents.get(id)?.kill('user', reason)
+    return this.#core.agents.get(id)
   }
 
   async killAll(reason?: string): Promise<void> {
@@ -173,8 +177,9 @@ class LocalEngine implements Engine {
   }
 
   async background(agentId: string): Promise<boolean> {
-    const agent = this.#core.agents.get(parseAgentId(agentId))
+    const agent = await this.#agentOfOpen(agentId)
     if (agent?.parent === undefined || !agent.isRunning) return false
+    agent.restart()
     return (await agent.post({ type: 'agent.backgrounded', by: 'user' })) === 'taken'
   }
 

@@ -250,6 +250,12 @@ function launchedIn(request: ModelRequest, which: number): string {
   return ids.at(-1 - (which % Math.max(1, ids.length)))?.[1] ?? 'nobody'
 }
 
+/** The command that a conversation knows was moved, counted around from the last. */
+function movedIn(request: ModelRequest, which: number): string {
+  const ids = [...heardIn(request).matchAll(/runs on as (bash_[\d.]+),/g)]
+  return ids.at(-1 - (which % Math.max(1, ids.length)))?.[1] ?? 'none'
+}
+
 /** The last request to stop that was read. An answer may be refused, or come too late: it is given twice. */
 function toAnswer(request: ModelRequest): string | undefined {
   const id = [...heardIn(request).matchAll(/kind=\\"shutdown-request\\" request-id=\\"([^"\\]+)/g)].at(
@@ -320,7 +326,7 @@ function replyTo(plan: Plan, planned: TurnPlan, agent: string, turn: number, req
     none: undefined,
   }
   // A turn that calls nothing, or whose calls say nothing of their place, must say it itself.
-  const isMarked = planned.calls.some(({ kind }) => !['broken', 'read', 'stop'].includes(kind))
+  const isMarked = planned.calls.some(({ kind }) => !['broken', 'read', 'stop', 'look-after'].includes(kind))
   const isEnd = planned.calls.length === 0 && planned.stop !== 'pause_turn'
   const text = texts[isMarked || isEnd ? planned.text : 'plain']
   const built = buildReply(
@@ -399,6 +405,14 @@ function blockFor(
         summary: mark,
         message: { type: 'shutdown_request' },
       })
+    case 'command':
+      return use('Bash', { command: `: ${mark}` })
+    case 'look-after': {
+      const shell = movedIn(request, call.which)
+      return call.how === 'read'
+        ? use('BashOutput', { bash_id: shell })
+        : use('KillShell', { shell_id: shell })
+    }
     case 'broken':
       break
   }

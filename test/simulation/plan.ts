@@ -41,6 +41,10 @@ export type CallPlan =
   /** Reads the result of such an agent, or stops it. */
   | { readonly kind: 'read'; readonly which: number; readonly block: boolean }
   | { readonly kind: 'stop'; readonly which: number }
+  /** A command, which the user may move to the background while its agent waits for it. */
+  | { readonly kind: 'command' }
+  /** Reads one of the commands that were moved, or ends it: which, counted around from the last. */
+  | { readonly kind: 'look-after'; readonly how: 'read' | 'end'; readonly which: number }
   /** Shows its plan to whoever started it: only a planner may. */
   | { readonly kind: 'show-plan' }
 
@@ -80,6 +84,8 @@ export interface PromptPlan extends AgentPlan {
 export type Stop =
   | { readonly kind: 'crash' | 'close' | 'intrude' | 'prompt-again'; readonly after: number }
   | { readonly kind: 'kill'; readonly after: number; readonly which: number }
+  /** Done as soon as there is something that can be moved: which of that, counted around. */
+  | { readonly kind: 'move'; readonly after: number; readonly which: number }
   /** The process dies in the write with this number, counted over the whole session. */
   | { readonly kind: 'crash-in-write'; readonly write: number; readonly when: 'before' | 'torn' | 'after' }
 
@@ -147,6 +153,8 @@ export interface Plan {
   readonly plans?: boolean
   /** Calls without a type fork their agent: beside it, or while it waits. Undefined: they do not. */
   readonly forks?: 'beside' | 'awaited'
+  /** Agents have commands that can be moved to the background. */
+  readonly moves?: boolean
 }
 
 /** What the user says to a question, whenever and however often it is asked. */

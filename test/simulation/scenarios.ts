@@ -52,11 +52,13 @@ interface Weather {
   readonly words?: number
   /** Calls that fork their agent, of those that start one. Default: none. */
   readonly forks?: number
+  /** Calls that run a command, or look after one that was moved. Default: none. */
+  readonly moves?: number
   /** The models take little, so that conversations are summed up. Default: they take everything. */
   readonly isNarrow?: boolean
 }
 
-const NO_STOPS = { crash: 0, close: 0, intrude: 0, 'prompt-again': 0, kill: 0, 'crash-in-write': 0 }
+const NO_STOPS = { crash: 0, close: 0, intrude: 0, 'prompt-again': 0, kill: 0, 'crash-in-write': 0, move: 0 }
 
 export const SCENARIOS: Readonly<Record<string, Weather>> = {
   /** Nothing goes wrong but what the model and the tools do. */
@@ -245,7 +247,7 @@ export const SCENARIOS: Readonly<Record<string, Weather>> = {
     modelFaults: 0.3,
     brokenCalls: 0.15,
     oddBodies: 0.4,
-    stops: { crash: 2, close: 2, intrude: 2, 'prompt-again': 1, kill: 2, 'crash-in-write': 2 },
+    stops: { crash: 2, close: 2, intrude: 2, 'prompt-again': 1, kill: 2, 'crash-in-write': 2, move: 0 },
     mostStops: 7,
     diskFaults: 1,
     delegation: 0.45,
@@ -311,6 +313,20 @@ export const SCENARIOS: Readonly<Record<string, Weather>> = {
     background: 0.8,
     words: 0.5,
   },
+  /** The user moves commands and children to the background, where they go on behind whoever waited for them. */
+  moves: {
+    modelFaults: 0.05,
+    brokenCalls: 0.02,
+    oddBodies: 0.1,
+    stops: { ...NO_STOPS, move: 10, kill: 1.5, crash: 2.5, 'crash-in-write': 2, close: 1 },
+    mostStops: 14,
+    diskFaults: 0,
+    delegation: 0.45,
+    looseModes: 1,
+    snapshots: 0.2,
+    background: 0.1,
+    moves: 0.9,
+  },
 }
 
 const TYPES = { worker: 6, reader: 2, wide: 2, nobody: 0.3 }
@@ -356,6 +372,7 @@ export function planFor(seed: number, scenario?: string): Plan {
     ...(weather.defersReviews === true && { defersReviews: true }),
     ...(weather.plans !== undefined && { plans: true, allow: ['Put', 'Act'] }),
     ...(weather.words !== undefined && { speaks: true }),
+    ...(weather.moves !== undefined && { moves: true }),
     ...(weather.forks !== undefined && {
       forks: chance.weigh({ beside: 3, awaited: 1 }),
       ...(chance.happens(0.35) && { window: WINDOW }),
@@ -411,9 +428,10 @@ function promptPlan(chance: Chance, weather: Weather): PromptPlan {
 function agentPlan(chance: Chance, weather: Weather, depth: number): AgentPlan {
   // Who is to be asked something must be at work long enough.
   const [usual, more] = depth === 0 ? [[1, 3] as const, [3, 5] as const] : [[0, 2] as const, [3, 6] as const]
-  // What is inherited must be there first.
+  // What is inherited, or has been moved, must be there first.
+  const isGrown = weather.forks !== undefined || weather.moves !== undefined
   const grown = depth === 0 ? ([2, 4] as const) : ([1, 3] as const)
-  const [least, most] = weather.requests !== undefined ? more : weather.forks !== undefined ? grown : usual
+  const [least, most] = weather.requests !== undefined ? more : isGrown ? grown : usual
   const turns: TurnPlan[] = []
   const count = least + chance.below(most - least + 1)
   while (turns.length < count) turns.push(turnPlan(chance, weather, depth, turns.some(launches)))
@@ -485,6 +503,14 @@ function callPlan(chance: Chance, weather: Weather, depth: number, hasLaunched: 
       ...(isFork && { isFork: true as const }),
     }
   }
+  if (weather.moves !== undefined && chance.happens(weather.moves))
+    return chance.happens(0.6)
+      ? { kind: 'command' }
+      : {
+          kind: 'look-after',
+          how: chance.weigh({ read: 3, end: 1 }),
+          which: chance.pick([0, 0, 1]),
+        }
   return {
     kind: 'tool',
     tool: chance.pick(['Look', 'Put', 'Act', 'Run'] as const),
@@ -531,6 +557,7 @@ const diskFault = (chance: Chance): DiskFault => ({
 function stop(chance: Chance, weather: Weather): Stop {
   const kind = chance.weigh(weather.stops)
   const after = chance.below(chance.pick([20, 60, 150]))
+  if (kind === 'move') return { kind, after: after % 30, which: chance.below(6) }
   if (kind === 'kill') return { kind, after, which: chance.below(6) }
   if (kind === 'crash-in-write')
     return { kind, write: 1 + chance.below(60), when: chance.pick(['before', 'torn', 'after'] as const) }

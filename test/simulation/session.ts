@@ -3,6 +3,7 @@
  * all prompts are answered. The engine is the real one; what it stands on is simulated.
  */
 
+import { loadShellReader } from '../../src/definitions/permissions/shell/read-shell.ts'
 import type { Ids } from '../../src/effects/ids.ts'
 import { exitPlanModeTool } from '../../src/effects/tools/exit-plan-mode.ts'
 import type { Agent } from '../../src/engine/agent.ts'
@@ -22,6 +23,7 @@ import type { Law, Monitor, Scene } from './laws/law.ts'
 import { isOpened, isOutOfReach } from './laws/lookups.ts'
 import { PROGRESS } from './laws/progress.ts'
 import { createSimulatedModel, promptFor } from './model.ts'
+import { countMoves, type Move, type MoveCounts, movable, move } from './moves.ts'
 import type { BranchPlan, Plan, Stop } from './plan.ts'
 import { answerTo, BRANCH_AGENT, WAITING, wordOn } from './plan.ts'
 import { observe } from './probes.ts'
@@ -68,6 +70,7 @@ export interface SessionOutcome {
   /** Conversations that were summed up; and how often something came in between. */
   readonly compactions: { readonly done: number; readonly cutOff: number }
   readonly forks: ForkCounts
+  readonly moves: MoveCounts
   readonly story: readonly string[]
 }
 
@@ -91,6 +94,8 @@ const MOST_LIVES = 40
 
 /** Runs the plan to its end, or to the first violation. */
 export async function simulate(plan: Plan, options: SessionOptions = {}): Promise<SessionOutcome> {
+  // The parser of commands is loaded when it is first wanted, from a real disk.
+  if (plan.moves === true) await loadShellReader()
   const session = createSession(plan, options)
   const restore = guardProcess(session.onUnhandled)
   try {
@@ -125,6 +130,7 @@ function createSession(plan: Plan, options: SessionOptions) {
   let intruders = 0
   /** The branches that the user has made; only the last one counts. */
   const branches: SessionId[] = []
+  const asked: Move[] = []
   let damaged: string | undefined
   /** The user was told that nothing can be made of what is left, and leaves it. */
   let isGivenUpForGood = false
@@ -146,12 +152,16 @@ function createSession(plan: Plan, options: SessionOptions) {
     plan,
     world,
     disk,
-    tools: createSimulatedTools(world),
+    tools: createSimulatedTools(world, plan.moves),
     hooks: createSimulatedHooks(world, plan.hooks === true ? plan.seed : undefined),
     processes: createSimulatedProcesses(world),
     model: createSimulatedModel(world, plan),
     worktrees: createSimulatedWorktrees(world, () => scene.tools.bodies),
     lockOf: (path) => sessionPaths(HOME, CWD, SESSION_IN_PATH.exec(path)?.[0] as SessionId).lock,
+    moves: asked,
+    get isClosing() {
+      return process?.closing === true
+    },
     get damaged() {
       return damaged
     },
@@ -451,6 +461,9 @@ function createSession(plan: Plan, options: SessionOptions) {
     intruders -= 1
   }
 
+  const whatMoves = (on: Process): readonly Move[] =>
+    on.closing ? [] : movable(on.life, disk.logs, tools, processes.all)
+
   const disturb = (stop: Stop, on: Process): void => {
     world.note(() => `DISTURBED: ${JSON.stringify(stop)}`)
     switch (stop.kind) {
@@ -466,6 +479,14 @@ function createSession(plan: Plan, options: SessionOptions) {
         const agent = agents[stop.which % Math.max(1, agents.length)]
         if (agent !== undefined)
           ask(on, `kill ${agent.agentId}`, on.engine.kill(agent.agentId, 'simulated')).catch(() => {})
+        return
+      }
+      case 'move': {
+        const all = whatMoves(on)
+        const what = all[stop.which % Math.max(1, all.length)]
+        if (what === undefined) return
+        asked.push(what)
+        ask(on, `move of ${what.what} ${what.agentId}`, move(on.engine, what)).catch(() => {})
         return
       }
       case 'intrude':
@@ -498,7 +519,9 @@ function createSession(plan: Plan, options: SessionOptions) {
   const run = async (): Promise<SessionOutcome> => {
     const stops = plan.stops.filter((each) => each.kind !== 'crash-in-write')
     const due = (): Stop | undefined => {
-      const at = stops.findIndex((each) => each.after <= world.steps)
+      const at = stops.findIndex(
+        (each) => each.after <= world.steps && (each.kind !== 'move' || whatMoves(current).length > 0),
+      )
       return at < 0 ? undefined : stops.splice(at, 1)[0]
     }
     // The last process has nothing to do any more but to find that out: a resume of what is over changes nothing.
@@ -574,6 +597,7 @@ function createSession(plan: Plan, options: SessionOptions) {
       },
       events: disk.logs.all.reduce((sum, { events }) => sum + events.length, 0),
       forks: countForks(disk.logs.all),
+      moves: countMoves(disk.logs.all, processes.all),
       story: world.story,
     }
   }

@@ -122,6 +122,21 @@ describe('simulated sessions', () => {
     expect(all.takenOver).toBeGreaterThan(4)
   })
 
+  it('have commands and children in them that are moved, and that come to all their ends', {
+    timeout: 120_000,
+  }, async () => {
+    const all: Record<string, number> = {}
+    for (let seed = 1; seed <= 36; seed++)
+      for (const [what, count] of Object.entries((await simulate(planFor(seed, 'moves'))).moves))
+        all[what] = (all[what] ?? 0) + count
+    expect(all['commands']).toBeGreaterThan(15)
+    expect(all['children']).toBeGreaterThan(6)
+    expect(all['read']).toBeGreaterThan(1)
+    expect(all['exited']).toBeGreaterThan(5)
+    expect(all['ended']).toBeGreaterThan(5)
+    expect(all['survived']).toBeGreaterThan(1)
+  })
+
   it('a seed decides a session to the last step', async () => {
     const plan = planFor(7, 'wild')
     const [first, second] = [

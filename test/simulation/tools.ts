@@ -3,6 +3,9 @@
  * the world outside: no crash takes anything out of it.
  */
 import { z } from 'zod'
+import { bashTool } from '../../src/effects/tools/bash.ts'
+import { bashOutputTool } from '../../src/effects/tools/bash-output.ts'
+import { killShellTool } from '../../src/effects/tools/kill-shell.ts'
 import type { Tool, ToolContext, ToolOutput } from '../../src/effects/tools/tool.ts'
 import type { BodyKind } from './plan.ts'
 import type { Life, World } from './world.ts'
@@ -40,9 +43,10 @@ export interface SimulatedTools {
 const Input = z.strictObject({ id: z.string(), how: z.string() })
 type Input = z.infer<typeof Input>
 
-export const READ_ONLY_TOOLS: readonly string[] = ['Look', 'Agent']
+export const READ_ONLY_TOOLS: readonly string[] = ['Look', 'Agent', 'BashOutput', 'KillShell']
 
-export function createSimulatedTools(world: World): SimulatedTools {
+/** `hasCommands`: there are also those of the engine with which agents run commands. */
+export function createSimulatedTools(world: World, hasCommands = false): SimulatedTools {
   const bodies: Body[] = []
   const done = new Map<string, number>()
   const chance = world.chance('tools')
@@ -131,6 +135,32 @@ export function createSimulatedTools(world: World): SimulatedTools {
     },
   })
 
+  /** One of the engine's own, watched. */
+  const real = <I>(
+    life: Life,
+    onBody: (body: Body) => void,
+    of: Tool<I>,
+    idOf: (input: I) => string,
+  ): Tool<I> => ({
+    ...of,
+    run: async (input, context) => {
+      if (!life.isAlive) return new Promise(() => {})
+      const body = begin(life, of.name, of.resume, idOf(input), context)
+      onBody(body)
+      act(body)
+      try {
+        return await of.run(input, context)
+      } finally {
+        body.hasEnded = true
+      }
+    },
+  })
+  const commands = (life: Life, onBody: (body: Body) => void): readonly Tool[] => [
+    real(life, onBody, bashTool, ({ command }) => command),
+    real(life, onBody, bashOutputTool, ({ bash_id }) => bash_id),
+    real(life, onBody, killShellTool, ({ shell_id }) => shell_id),
+  ]
+
   const plainWork = async (body: Body, { how }: Input, { signal }: ToolContext): Promise<ToolOutput> => {
     const { label } = body
     const actsFirst = chance.happens(0.5)
@@ -162,6 +192,7 @@ export function createSimulatedTools(world: World): SimulatedTools {
           return { content: outcome.output, ...(outcome.ended !== 'exit' && { isError: true }) }
         },
       ),
+      ...(hasCommands ? commands(life, onBody) : []),
     ],
     bodies,
     done,

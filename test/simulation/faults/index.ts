@@ -20,6 +20,8 @@ import { LOST_BEGINNING } from './lost-beginning.ts'
 import { LOST_END } from './lost-end.ts'
 import { LOST_SYNC } from './lost-sync.ts'
 import { LOST_TAIL } from './lost-tail.ts'
+import { MOVED_AND_ENDED } from './moved-and-ended.ts'
+import { OUTLIVING_COMMAND } from './outliving-command.ts'
 import { SECOND_END } from './second-end.ts'
 import { SECOND_SUMMARY } from './second-summary.ts'
 import { SHARED_NAME } from './shared-name.ts'
@@ -33,6 +35,7 @@ import { UNHEARD_AGREEMENT } from './unheard-agreement.ts'
 import { UNLIMITED_TURNS } from './unlimited-turns.ts'
 import { UNRECORDED_DAMAGE } from './unrecorded-damage.ts'
 import { UNREVIEWED_END } from './unreviewed-end.ts'
+import { UNTOLD_MOVE } from './untold-move.ts'
 import { WIDENED_APPROVAL } from './widened-approval.ts'
 import { WRITTEN_BASE } from './written-base.ts'
 
@@ -43,6 +46,7 @@ export const FAULTS: readonly Fault[] = [
   DIRECT_RESULT,
   STALE_SNAPSHOT,
   FORGOTTEN_START,
+  MOVED_AND_ENDED,
   SECOND_END,
   UNHEARD_AGREEMENT,
   COUNTED_ANEW,
@@ -60,9 +64,11 @@ export const FAULTS: readonly Fault[] = [
   UNREVIEWED_END,
   SHARED_NAME,
   FORGED_SENDER,
+  UNTOLD_MOVE,
   UNLIMITED_TURNS,
   END_BEFORE_REST,
   SURVIVORS_STAY,
+  OUTLIVING_COMMAND,
   BLIND_DECISION,
   FORGOTTEN_REMOVAL,
   DISCONNECTED_LOCK,

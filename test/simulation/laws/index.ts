@@ -7,6 +7,7 @@ import { HOOKS } from './hooks.ts'
 import type { Law } from './law.ts'
 import { LOG_FIRST } from './log-first.ts'
 import { MESSAGES } from './messages.ts'
+import { MOVES } from './moves.ts'
 import { NEVER_WIDER } from './never-wider.ts'
 import { NOTHING_DROPPED } from './nothing-dropped.ts'
 import { NOTHING_LEFT_BEHIND } from './nothing-left-behind.ts'
@@ -25,6 +26,7 @@ export const LAWS: readonly Law[] = [
   LOG_FIRST,
   REPLAY_IS_PURE,
   ONCE,
+  MOVES,
   ENDS_ARE_FINAL,
   REQUESTS,
   VALID_CONVERSATION,

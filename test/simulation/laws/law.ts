@@ -6,6 +6,7 @@ import type { AgentState } from '../../../src/machines/agent/fold.ts'
 import type { Disk } from '../disk.ts'
 import type { SimulatedHooks } from '../hooks.ts'
 import type { SeenRequest, SimulatedModel } from '../model.ts'
+import type { Move } from '../moves.ts'
 import type { Plan } from '../plan.ts'
 import type { SimulatedProcesses } from '../processes.ts'
 import type { ShadowLog } from '../shadow-logs.ts'
@@ -27,6 +28,10 @@ export interface Scene {
   readonly worktrees: SimulatedWorktrees
   /** Path of the lock under which a file of a session is written. */
   lockOf(path: string): string
+  /** What the user has moved to the background. */
+  readonly moves: readonly Move[]
+  /** Somebody closes the engine of the process that runs now. */
+  readonly isClosing: boolean
   /** The log that has a spoiled line; undefined before that. */
   readonly damaged: string | undefined
   /** The live agent, as the process that runs now has it. */
