@@ -32,6 +32,8 @@ import {
 interface Action {
   readonly name: string
   readonly loses: boolean
+  /** The file that it is about: a second action on that could not be done, or could put back what the first has lost. */
+  readonly on?: string
   readonly act: (tree: WorktreePlan, root: string) => void
 }
 
@@ -43,10 +45,11 @@ const detachedCommit = (tree: string): void => {
 const ACTIONS: readonly Action[] = [
   { name: 'nothing', loses: false, act: () => {} },
   { name: 'create', loses: true, act: ({ path: tree }) => write(tree, { 'new/file.txt': 'x' }) },
-  { name: 'modify', loses: true, act: ({ path: tree }) => write(tree, { 'a.txt': 'two\n' }) },
+  { name: 'modify', loses: true, on: 'a.txt', act: ({ path: tree }) => write(tree, { 'a.txt': 'two\n' }) },
   {
     name: 'modify to the same size and time',
     loses: true,
+    on: 'a.txt',
     act: ({ path: tree }) => {
       write(tree, { 'a.txt': 'eno\n' })
       utimesSync(path.join(tree, 'a.txt'), 1, 1)
@@ -55,15 +58,17 @@ const ACTIONS: readonly Action[] = [
   {
     name: 'modify and put back',
     loses: false,
+    on: 'a.txt',
     act: ({ path: tree }) => {
       write(tree, { 'a.txt': 'two\n' })
       write(tree, { 'a.txt': 'one\n' })
     },
   },
-  { name: 'delete', loses: true, act: ({ path: tree }) => rmSync(path.join(tree, 'a.txt')) },
+  { name: 'delete', loses: true, on: 'a.txt', act: ({ path: tree }) => rmSync(path.join(tree, 'a.txt')) },
   {
     name: 'rename',
     loses: true,
+    on: 'a.txt',
     act: ({ path: tree }) => renameSync(path.join(tree, 'a.txt'), path.join(tree, 'c.txt')),
   },
   {
@@ -129,6 +134,7 @@ const ACTIONS: readonly Action[] = [
   {
     name: 'hide a change from git',
     loses: true,
+    on: 'a.txt',
     act: ({ path: tree }) => {
       git(tree, 'update-index', '--assume-unchanged', 'a.txt')
       write(tree, { 'a.txt': 'hidden\n' })
@@ -212,7 +218,7 @@ describe('the decision', () => {
     )
     await fc.assert(
       fc.asyncProperty(
-        fc.uniqueArray(fc.constantFrom(...plain), { maxLength: 3, selector: ({ name }) => name }),
+        fc.uniqueArray(fc.constantFrom(...plain), { maxLength: 3, selector: ({ name, on }) => on ?? name }),
         fc.uniqueArray(fc.constantFrom(...SETTINGS), { maxLength: 2, selector: ([key]) => key }),
         fc.constantFrom('ended', 'killed'),
         async (actions, settings, end) => {
