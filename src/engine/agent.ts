@@ -465,8 +465,11 @@ export class Agent implements MailboxOwner {
     }
     this.#take(encoded)
     this.bounds.settle(event)
-    if (event.type !== 'agent.spawned' && !isBetweenRuns(this.#actor?.snapshot, event))
+    if (event.type !== 'agent.spawned' && !isBetweenRuns(this.#actor?.snapshot, event)) {
+      // One that was read back and waits for its parent: an actor that is not started puts the event off.
+      this.restart()
       this.#actor?.apply(event)
+    }
     this.#emitFact(recorded)
     this.#showPhase()
     this.bounds.follow(event)
