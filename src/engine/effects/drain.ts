@@ -6,7 +6,7 @@ import type { AgentEventOf, RunKey } from '../../machines/agent/events.ts'
 import { runName } from '../../machines/agent/run-key.ts'
 import type { Agent } from '../agent.ts'
 import type { EngineCore } from '../core.ts'
-import type { Effect } from '../effect-logic.ts'
+import type { Effect, EffectContext } from '../effect-logic.ts'
 import { CHILD_START } from '../hooks/start-hooks.ts'
 import { nextMacrotask } from '../waits.ts'
 import { deliverLeftChild } from './delegate.ts'
@@ -16,9 +16,12 @@ import { stopMoment } from './stop-hooks.ts'
 import { Suspended } from './suspended.ts'
 
 export function drain(core: EngineCore): Effect<EffectInput> {
-  return async ({ agent, self, signal }) => {
+  return async (effect) => {
+    const { agent, self } = effect
     await agent.scope.settled(self)
-    await settleChildren(core, agent, signal)
+    // What was on its way may have brought the end with it: then all this is done, and a next run may be on.
+    if (effect.isAborted) return []
+    await settleChildren(core, effect)
     await agent.session.givenUp.below(agent)
     await agent.equipment.close()
     const context = agent.run?.snapshot.context
@@ -47,12 +50,13 @@ function isAnnounced(core: EngineCore, agent: Agent): boolean {
  * prompt. An interrupted giving away goes on where it was: whoever has got the child already keeps it, and tells nothing
  * before it is given up here.
  */
-async function settleChildren(core: EngineCore, agent: Agent, signal: AbortSignal): Promise<void> {
+async function settleChildren(core: EngineCore, effect: EffectContext<EffectInput>): Promise<void> {
+  const { agent } = effect
   const outcome = agent.run?.snapshot.context.outcome
   if (outcome === undefined) return
   const { session, parent } = agent
   if (outcome.kind === 'killed' && outcome.spares !== 'background') {
-    await endChildren(core, agent, signal)
+    await endChildren(core, effect)
     await session.givenUp.below(agent)
     if (parent !== undefined) await recordUndeliverable(agent)
     return
@@ -72,7 +76,8 @@ async function settleChildren(core: EngineCore, agent: Agent, signal: AbortSigna
 }
 
 /** Ends them, and who is entrusted to the agent meanwhile. */
-async function endChildren(core: EngineCore, agent: Agent, signal: AbortSignal): Promise<void> {
+async function endChildren(core: EngineCore, effect: EffectContext<EffectInput>): Promise<void> {
+  const { agent } = effect
   const ended = new Set<string>()
   while (true) {
     const left = childrenOnTheirOwn(agent)
@@ -87,7 +92,7 @@ async function endChildren(core: EngineCore, agent: Agent, signal: AbortSignal):
     if (begun.length > 0) continue
     // A message begins their runs, which are on their way to the log: there is nothing to end yet.
     await nextMacrotask()
-    signal.throwIfAborted()
+    effect.signal.throwIfAborted()
   }
 }
 

@@ -32,7 +32,10 @@ export const MESSAGES: Law = {
             !isInEnvelope(event.content, sender, words)
           )
             broken(`${log.agentId} reads the message ${id} without its envelope`)
-          if (event.type === 'call.ended' && !JSON.stringify(event.result.content).includes(inJson(words)))
+          if (
+            event.type === 'call.ended' &&
+            !JSON.stringify(event.result.content).includes(inJson(words ?? ''))
+          )
             broken(`${log.agentId} reads the message ${id} as the result of ${event.callId}, in other words`)
         }
         if (event.type === 'message.accepted') {
@@ -67,20 +70,20 @@ const readWith = (event: AgentEvent): readonly string[] =>
     ? (event.injects ?? [])
     : []
 
-/** What a message says by the call that sends it. */
-function wordsOf(sender: ShadowLog | undefined, messageId: string): string {
+/** What a message says by the call that sends it; undefined for plans and requests, which the engine puts into words. */
+function wordsOf(sender: ShadowLog | undefined, messageId: string): string | undefined {
   const callId = messageId.slice(messageId.indexOf(':') + 1)
   const { tool, input } = sender === undefined ? { tool: undefined, input: {} } : callIn(sender, callId)
-  return tool === 'AskParent'
-    ? `${input['question']}\n\n(This agent waits for your answer: send it with SendMessage to "${sender?.agentId}".)`
-    : String(input['message'])
+  if (tool === 'AskParent')
+    return `${input['question']}\n\n(This agent waits for your answer: send it with SendMessage to "${sender?.agentId}".)`
+  return typeof input['message'] === 'string' ? input['message'] : undefined
 }
 
-const isInEnvelope = (content: unknown, sender: string, words: string): boolean =>
+const isInEnvelope = (content: unknown, sender: string, words: string | undefined): boolean =>
   [
     ...JSON.stringify(content).matchAll(
       /<agent-message from=\\"(a[0-9a-f]{16})\\"[^>]*>\\n(.*?)\\n<\/agent-message>/g,
     ),
-  ].some(([, from, said]) => from === sender && said === inJson(words))
+  ].some(([, from, said]) => from === sender && (words === undefined || said === inJson(words)))
 
 const inJson = (text: string): string => JSON.stringify(text).slice(1, -1)

@@ -33,11 +33,12 @@ export const RECEIPTS: Law = {
         broken(`${log.agentId} takes ${messageId}, and there is no such sender`)
         return
       }
-      const said = String(tool === 'AskParent' ? input['question'] : input['message'])
+      const isUp = tool === 'AskParent' || tool === 'ExitPlanMode'
+      const said = String(input['question'] ?? input['plan'] ?? input['message'])
       const content = 'content' in event ? JSON.stringify(event.content) : ''
       if (typeof input['message'] !== 'object' && !content.includes(JSON.stringify(said).slice(1, -1)))
         broken(`${log.agentId} takes ${messageId}, which does not say what its call says`)
-      const to = tool === 'AskParent' ? 'parent' : String(input['to'])
+      const to = isUp ? 'parent' : String(input['to'])
       const others = reached(messageId).filter((each) => each !== log)
       if (to !== '*' && others.length > 0)
         broken(

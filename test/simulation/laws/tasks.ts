@@ -58,8 +58,8 @@ export const TASKS: Law = {
 
     const onRead = (log: ShadowLog, key: string, taskId: string, event: CallEnded): void => {
       const { task } = Object(event.toolUseResult)
-      const task_ = disk.logs.of(taskId)
-      const ends = eventsOf(task_, 'agent.ended')
+      const about = disk.logs.of(taskId)
+      const ends = eventsOf(about, 'agent.ended')
       const end =
         event.delivered === undefined
           ? ends.find(({ status }) => status === task?.status)
@@ -70,7 +70,7 @@ export const TASKS: Law = {
         )
       if (event.delivered !== undefined && event.delivered.agentId !== taskId)
         broken(`${log.agentId} asks for ${taskId} and is told the end of ${event.delivered.agentId}`)
-      const said = end === undefined ? '' : lastWordOf(task_, end.run)
+      const said = end === undefined ? '' : lastWordOf(about, end.run)
       if (
         event.delivered !== undefined &&
         end?.outcome.kind === 'completed' &&
