@@ -155,7 +155,12 @@ function tell(event: AgentEvent, at: number, agent: Agent, cwd: string): Told[] 
       if (event.tells !== undefined || event.injects !== undefined) return line(`« ${excerpt(event.content)}`)
       return line(`· told of ${event.about}`, 'quiet')
     case 'child.launched':
-      return line(`+ ${event.child.agentId} goes on in the background`, 'quiet')
+      return line(
+        event.takenFrom === undefined
+          ? `+ ${event.child.agentId} goes on in the background`
+          : `+ the end of ${event.child.agentId} is told here, as ${event.takenFrom} ends first`,
+        'quiet',
+      )
     case 'name.registered':
       return line(`· ${event.agentId} is called "${event.name}"`, 'quiet')
     case 'message.accepted':

@@ -269,8 +269,9 @@ export class Agent implements MailboxOwner {
   }
 
   /** Takes the end of a run in the background upon itself, unless it is at its own end: then `late`. */
-  takeChild(child: RunKey): Promise<Posted> {
-    return this.#mailbox.postLate(() => (this.#takesChildren ? [{ type: 'child.launched', child }] : []))
+  takeChild(child: RunKey, takenFrom: AgentId | undefined): Promise<Posted> {
+    const launched = { type: 'child.launched' as const, child, ...(takenFrom !== undefined && { takenFrom }) }
+    return this.#mailbox.postLate(() => (this.#takesChildren ? [launched] : []))
   }
 
   /** Why it goes on no more although its run has no end; undefined while it can. */

@@ -104,6 +104,8 @@ const DigestValueSchema = z.strictObject({
   lastMessages: z.record(z.string(), z.string()).optional(),
   /** Requests to stop that were read and not answered: who asked, by their ids. */
   stopRequests: z.record(z.string(), AgentId).optional(),
+  /** Ends that were taken over, with who was owed them before. */
+  takenOver: z.array(z.strictObject({ child: RunKey, from: AgentId })).optional(),
   /** Of a root: the last agent of each name. */
   names: z.record(z.string(), AgentId).optional(),
   /** The model that answers this run in place of its own. */

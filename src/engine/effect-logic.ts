@@ -20,6 +20,8 @@ export interface EffectContext<I extends EffectInput> {
   readonly input: I
   readonly agent: Agent
   readonly signal: AbortSignal
+  /** Whether the signal is aborted, for whoever needs none. */
+  readonly isAborted: boolean
   /** This effect in its agent's scope. */
   readonly self: symbol
 }
@@ -46,6 +48,9 @@ export function effectLogic<I extends EffectInput>(
           self,
           get signal() {
             return abort.signal
+          },
+          get isAborted() {
+            return abort.isAborted
           },
         }),
       (outcome) => agent.post(...outcome),

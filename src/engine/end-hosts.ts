@@ -3,6 +3,8 @@
  *
  *   H1  Before a run begins, and before one who is owed its end lets go of that, it is in another log above.
  *   H2  While two are owed an end, the lower one tells it: it is in the course of giving it away.
+ *   H3  Whoever has taken an end over says from whom: if that one's log could not say so, it is told that when it is read
+ *       back, however long ago the end was told above.
  */
 import type { RunKey } from '../machines/agent/events.ts'
 import { isAmong } from '../machines/agent/run-key.ts'
@@ -26,13 +28,15 @@ export class EndHosts {
 
   /**
    * Sees to it that somebody above is owed the end of a run: the nearest who can still be told, else the root. Resolves
-   * with whom, when it is in that log. Rejects with `Suspended` when nobody's takes it any more.
+   * with whom, when it is in that log. Rejects with `Suspended` when nobody's takes it any more. `from`: who was owed it
+   * so far, or the agent itself whose run is about to begin.
    */
   async entrust(from: Agent, child: RunKey): Promise<Agent> {
+    const takenFrom = from.id === child.agentId ? undefined : from.id
     for (let host = this.hostOf(from); ; host = this.hostOf(host)) {
       if (isAmong(host.digest.owed, child)) return host
       // A log that cannot be written has stopped its agent: then somebody above is told.
-      if ((await host.takeChild(child).catch(() => 'late')) === 'taken') return host
+      if ((await host.takeChild(child, takenFrom).catch(() => 'late')) === 'taken') return host
       if (host.parent === undefined) throw new Suspended(`nobody can be told the end of ${child.agentId}`)
     }
   }

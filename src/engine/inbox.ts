@@ -1,5 +1,5 @@
 /** What an agent has to be told: ends of others that it is owed, and messages. A fold of the events of its log. */
-import type { AgentEventOf, RunKey } from '../machines/agent/events.ts'
+import type { AgentEventOf, RunKey, ToldEnd } from '../machines/agent/events.ts'
 import { withoutRuns } from '../machines/agent/run-key.ts'
 import type { AgentId } from '../machines/ids.ts'
 
@@ -13,6 +13,14 @@ export interface InboxValue {
   readonly lastMessages?: Readonly<Record<string, string>> | undefined
   /** Who asked for a stop, by the id of the request. */
   readonly stopRequests?: Readonly<Record<string, AgentId>> | undefined
+  /** Ends that were taken over, until whoever was owed them is known to have ended. */
+  readonly takenOver?: readonly TakenOver[] | undefined
+}
+
+/** The end of a run that somebody else was owed before. */
+export interface TakenOver {
+  readonly child: RunKey
+  readonly from: AgentId
 }
 
 export class Inbox {
@@ -20,13 +28,21 @@ export class Inbox {
   #mail: readonly Message[] = []
   #lastMessages: Readonly<Record<string, string>> = {}
   readonly #stopRequests = new Map<string, AgentId>()
+  #takenOver: readonly TakenOver[] = []
 
   /** The inbox that {@link value} was taken of. */
-  static from({ owed = [], mail = [], lastMessages = {}, stopRequests = {} }: InboxValue): Inbox {
+  static from({
+    owed = [],
+    mail = [],
+    lastMessages = {},
+    stopRequests = {},
+    takenOver = [],
+  }: InboxValue): Inbox {
     const inbox = new Inbox()
     inbox.#owed = owed
     inbox.#mail = mail
     inbox.#lastMessages = lastMessages
+    inbox.#takenOver = takenOver
     for (const [id, from] of Object.entries(stopRequests)) inbox.#stopRequests.set(id, from)
     return inbox
   }
@@ -51,13 +67,27 @@ export class Inbox {
     return this.#lastMessages[senderOf(messageId)] === messageId
   }
 
-  /** The end of a run is owed from now on. */
-  owe(run: RunKey): void {
-    this.#owed = [...this.#owed, run]
+  /** Ends that were taken over from that agent, told or not; none when it has come to its end. */
+  takenOverFrom(agentId: AgentId): readonly RunKey[] {
+    return this.#takenOver.filter(({ from }) => from === agentId).map(({ child }) => child)
   }
 
-  /** Ends are told, or given to somebody else. */
-  settle(runs: readonly RunKey[]): void {
+  /** The end of a run is owed from now on. `takenFrom`: who was owed it before. */
+  owe(run: RunKey, takenFrom?: AgentId): void {
+    this.#owed = [...this.#owed, run]
+    if (takenFrom !== undefined) this.#takenOver = [...this.#takenOver, { child: run, from: takenFrom }]
+  }
+
+  /** Ends are told. Whoever has one has given up in its own log what it was owed. */
+  tell(ends: readonly ToldEnd[]): void {
+    this.release(ends)
+    const hasEnded = (id: AgentId): boolean =>
+      ends.some(({ agentId, isLost }) => agentId === id && isLost !== true)
+    if (this.#takenOver.length > 0) this.#takenOver = this.#takenOver.filter(({ from }) => !hasEnded(from))
+  }
+
+  /** Ends are owed no longer. */
+  release(runs: readonly RunKey[]): void {
     if (this.#owed.length > 0) this.#owed = withoutRuns(this.#owed, runs)
   }
 
@@ -70,9 +100,11 @@ export class Inbox {
   /** Messages stand in the conversation now, whether or not they came through here. */
   read(messageIds: readonly string[]): void {
     const isRead = ({ messageId }: Message): boolean => messageIds.includes(messageId)
-    for (const message of this.#mail.filter(isRead)) this.#noteRequest(message)
+    const waited = this.#mail.filter(isRead)
+    for (const message of waited) this.#noteRequest(message)
     this.#mail = this.#mail.filter((message) => !isRead(message))
-    for (const messageId of messageIds) this.#noteSender(messageId)
+    // One that waited is known since it came, and its sender may have sent another since.
+    for (const id of messageIds) if (!waited.some(({ messageId }) => messageId === id)) this.#noteSender(id)
   }
 
   /** Who asks again has asked once: so there is one of each at most. */
@@ -104,12 +136,14 @@ export class Inbox {
     mail?: Message[]
     lastMessages?: Record<string, string>
     stopRequests?: Record<string, AgentId>
+    takenOver?: TakenOver[]
   } {
     return {
       ...(this.#owed.length > 0 && { owed: [...this.#owed] }),
       ...(this.#mail.length > 0 && { mail: [...this.#mail] }),
       ...(Object.keys(this.#lastMessages).length > 0 && { lastMessages: { ...this.#lastMessages } }),
       ...(this.#stopRequests.size > 0 && { stopRequests: Object.fromEntries(this.#stopRequests) }),
+      ...(this.#takenOver.length > 0 && { takenOver: [...this.#takenOver] }),
     }
   }
 }

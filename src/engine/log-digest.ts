@@ -206,10 +206,10 @@ export class LogDigest {
         this.#takeNews(event)
         break
       case 'child.launched':
-        this.#inbox.owe(event.child)
+        this.#inbox.owe(event.child, event.takenFrom)
         break
       case 'child.released':
-        this.#inbox.settle([event.child])
+        this.#inbox.release([event.child])
         if (event.modelUsage !== undefined)
           this.#modelUsage = addModelUsage(this.#modelUsage, event.modelUsage)
         break
@@ -235,7 +235,7 @@ export class LogDigest {
   /** What a line of the conversation tells of others. */
   #takeNews({ tells, injects }: Pick<AgentEventOf<'message.added'>, 'tells' | 'injects'>): void {
     if (tells !== undefined) {
-      this.#inbox.settle(tells)
+      this.#inbox.tell(tells)
       for (const { modelUsage } of tells)
         if (modelUsage !== undefined) this.#modelUsage = addModelUsage(this.#modelUsage, modelUsage)
     }
@@ -260,7 +260,7 @@ export class LogDigest {
     this.#hooks.forgetCall(event.callId)
     if (event.delivered !== undefined) {
       this.#modelUsage = addModelUsage(this.#modelUsage, modelUsageOf(event.toolUseResult))
-      this.#inbox.settle([event.delivered])
+      this.#inbox.tell([event.delivered])
     } else if (child !== undefined && !this.owed.some(({ agentId }) => agentId === child.agentId)) {
       this.#leftChildren = [...this.#leftChildren, child.agentId]
     }
@@ -396,6 +396,11 @@ export class LogDigest {
   /** Runs in the background whose ends it has not been told, oldest first. */
   get owed(): readonly RunKey[] {
     return this.#inbox.owed
+  }
+
+  /** Ends that were taken over from that agent, told or not; none when it is known to have come to its end. */
+  takenOverFrom(agentId: AgentId): readonly RunKey[] {
+    return this.#inbox.takenOverFrom(agentId)
   }
 
   /** Whether nobody waits for the run that is on, or was last. */

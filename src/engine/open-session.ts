@@ -8,9 +8,9 @@
 import type { RecordedProcess } from '../effects/process/process-runner.ts'
 import { sessionPaths } from '../journal/paths.ts'
 import { ACCEPTED, isBeforeSettling, phaseOf } from '../machines/agent/accepts.ts'
-import type { AgentEventOf, EventDraft } from '../machines/agent/events.ts'
+import type { AgentEventOf, EventDraft, RunKey } from '../machines/agent/events.ts'
 import { isActive } from '../machines/agent/fold.ts'
-import { withoutRuns } from '../machines/agent/run-key.ts'
+import { isAmong, withoutRuns } from '../machines/agent/run-key.ts'
 import type { AgentId, SessionId } from '../machines/ids.ts'
 import { Agent } from './agent.ts'
 import { AgentSnapshots } from './agent-snapshots.ts'
@@ -91,7 +91,8 @@ async function bringBack(core: EngineCore, session: Session, options: ResumeOpti
   for (const loaded of tree) {
     const { agent, read, fate } = loaded
     const changed = fate === 'orphan' ? [] : await session.definitions.recall(agent.birth.plan)
-    const released = [...runsThatNeverBegan(reading, agent), ...(given.get(agent) ?? [])]
+    const gone = [...runsThatNeverBegan(reading, agent), ...takenOver(agent)]
+    const released = [...releases(gone), ...(given.get(agent) ?? [])]
     if (!unfinished.includes(loaded)) {
       if (released.length > 0) await agent.amend(read.state, released)
       continue
@@ -106,8 +107,7 @@ async function bringBack(core: EngineCore, session: Session, options: ResumeOpti
   }
   // Behind the lines of those who are owed them now.
   for (const { agent, read } of reading.left) {
-    const drafts = agent.digest.owed.map((child) => ({ type: 'child.released' as const, child }))
-    await agent.amend(read.state, drafts)
+    await agent.amend(read.state, releases(agent.digest.owed))
     if (!session.isLive(agent)) core.storage.release(agent.logPath)
   }
   await Promise.all(tree.filter(({ fate }) => fate === 'orphan').map(({ agent }) => endOrphan(core, agent)))
@@ -276,7 +276,7 @@ function endsToGive(reading: Reading, tree: readonly Loaded[]): ReadonlyMap<Agen
   for (const { agent } of reading.left) {
     const host = hostAtResume(agent, tree)
     if (host === undefined) continue
-    const known = [...host.digest.owed, ...runsThatNeverBegan(reading, agent).map(({ child }) => child)]
+    const known = [...host.digest.owed, ...runsThatNeverBegan(reading, agent), ...takenOver(agent)]
     for (const child of withoutRuns(agent.digest.owed, known))
       given.set(host, [...(given.get(host) ?? []), { type: 'child.launched', child }])
   }
@@ -296,15 +296,21 @@ function hostAtResume({ parent }: Agent, tree: readonly Loaded[]): Agent | undef
 }
 
 /** A crash came between the line that says who is owed its end and its beginning. Who began it may begin it again. */
-function runsThatNeverBegan(
-  { core, lastRuns }: Reading,
-  { digest }: Agent,
-): AgentEventOf<'child.released'>[] {
+function runsThatNeverBegan({ core, lastRuns }: Reading, { digest }: Agent): readonly RunKey[] {
   const lastRun = (id: AgentId): number | undefined => core.agents.get(id)?.runNumber ?? lastRuns.get(id)
-  return digest.owed
-    .filter(({ agentId, run }) => run > (lastRun(agentId) ?? run))
-    .map(({ agentId, run }) => ({ type: 'child.released', child: { agentId, run } }))
+  return digest.owed.filter(({ agentId, run }) => run > (lastRun(agentId) ?? run))
 }
+
+/** What the agent is owed by its own log only, which could not be written when somebody above took it over. */
+function takenOver({ id, parent, digest }: Agent): readonly RunKey[] {
+  const taken: RunKey[] = []
+  for (let above = parent; above !== undefined; above = above.parent)
+    taken.push(...above.digest.takenOverFrom(id))
+  return digest.owed.filter((run) => isAmong(taken, run))
+}
+
+const releases = (runs: readonly RunKey[]): AgentEventOf<'child.released'>[] =>
+  runs.map(({ agentId, run }) => ({ type: 'child.released', child: { agentId, run } }))
 
 /** Children of calls without a result, and children of calls whose result is not the child's end. */
 function childrenToOpen(parent: Loaded): { readonly id: AgentId; readonly fate: Fate }[] {

@@ -10,7 +10,9 @@
  *       never happened.
  *   A2  Steps are applied in the order in which they were staged, each by its own event object.
  *   A3  The actor answers nobody: it has no parent, and its effects report through the mailbox.
- *   A4  Inspectors are told what happens, when it happens: what XState says of an actor that is not started, or of
+ *   A4  Events that come before the start are put off until then, behind the effects of the state that it starts in. What
+ *       they lead to shows at once all the same: the log has them.
+ *   A5  Inspectors are told what happens, when it happens: what XState says of an actor that is not started, or of
  *       a step that is only staged, waits until it is.
  */
 import type { ActorScope, InspectionEvent, Snapshot } from 'xstate'
@@ -44,6 +46,9 @@ export class RunActor {
   #scope: Scope | undefined
   /** Where inspection events go while they wait; undefined when they go out at once. */
   #held: InspectionEvent[] | undefined = []
+  /** What the events lead to that wait for the start. */
+  #putOff: RunSnapshot | undefined
+  #isStarted = false
 
   private constructor(
     machine: RunMachine,
@@ -84,7 +89,7 @@ export class RunActor {
 
   /** What the actor is now. */
   get snapshot(): RunSnapshot {
-    return this.#actor.getSnapshot()
+    return this.#putOff ?? this.#actor.getSnapshot()
   }
 
   /** What it will be when all staged events are applied. */
@@ -103,7 +108,9 @@ export class RunActor {
 
   start(): void {
     this.announce()
+    this.#isStarted = true
     this.#actor.start()
+    this.#putOff = undefined
   }
 
   /** Tells inspectors that the actor is there, if they do not know yet. Starting it does so, too. */
@@ -140,6 +147,7 @@ export class RunActor {
 
   /** Sends the event whose step was staged first. */
   apply(event: RunEvent): void {
+    if (!this.#isStarted) this.#putOff = this.#steps.find((step) => step.event === event)?.after
     this.#actor.send(event)
   }
 

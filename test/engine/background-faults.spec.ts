@@ -179,6 +179,45 @@ describe('an end that comes with the last word of a root that does not wait', ()
   })
 })
 
+describe('a run that a message begins, while whoever is owed its end is stopped', () => {
+  it('ends with that one, although there was nothing to stop yet', async () => {
+    const { tool, open } = new Doors()
+    const disk = heldStorage()
+    let b = ''
+    const test = engineOf(
+      {
+        root: [
+          callMany([agent('a')]),
+          callMany([pass('root')]),
+          () => callMany([send(b, 'go on')]),
+          say('off'),
+        ],
+        a: [callMany([agent('b')]), callMany([pass('a')])],
+        b: [say('report of b'), callMany([pass('b')])],
+      },
+      tool,
+      { storage: disk.storage },
+    )
+    const run = begin(test, { leavesChildren: true })
+    await rest()
+    const [a = ''] = children(test.facts)
+    b = children(test.facts).at(-1) ?? ''
+    disk.hold(`agent-${b}.jsonl`)
+    open('root')
+    await rest()
+    expect(disk.isHeld).toBe(true)
+    const killed = test.engine.kill(a)
+    await rest()
+    disk.release()
+    await killed
+    await run.result
+    await rest()
+    expect(ends(test.facts)).toContain(`${b}:2`)
+    expect(test.engine.agents.filter(({ agentId }) => agentId === b)).toEqual([])
+    await test.engine.close()
+  })
+})
+
 /** A disk that has no room for one file any more, from the moment that a test says so. */
 function fillableDisk() {
   const memory = createMemoryStorage()

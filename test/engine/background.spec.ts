@@ -559,6 +559,32 @@ describe('a question to the parent', () => {
     await test.engine.close()
   })
 
+  it('has an answer of its own when two are asked in one turn', async () => {
+    const script = (request: ModelRequest): ScriptedReply => {
+      const turn = turnOf(request)
+      if (!isRoot(request))
+        return turn === 0
+          ? callMany(['first', 'second'].map((question) => ({ name: 'AskParent', input: { question } })))
+          : say('both are answered')
+      if (turn === 0) return callMany([agent('door-a')])
+      const asked = /send it with SendMessage to \\+"(a[0-9a-f]{16})/.exec(textIn(request))?.[1]
+      const [answer] = ['first', 'second'].filter(
+        (question) =>
+          textIn(request).includes(`${question}\\n`) && !textIn(request).includes(`to the ${question}`),
+      )
+      if (asked === undefined || answer === undefined) return say('nothing to say')
+      return callMany([{ name: 'SendMessage', input: { to: asked, message: `to the ${answer}` } }])
+    }
+    const test = testEngine(script, {})
+    expect((await begin(test).result).status).toBe('completed')
+    const answers = factsOf(test, 'call.ended').filter(({ injects }) => injects !== undefined)
+    expect(answers.map(({ result }) => /to the \w+/.exec(JSON.stringify(result.content))?.[0])).toEqual([
+      'to the first',
+      'to the second',
+    ])
+    await test.engine.close()
+  })
+
   it('survives a restart while it is open, is not put twice, and is answered then', async () => {
     const doors = new Doors()
     const answering = asking(true, true)

@@ -162,4 +162,21 @@ describe('run actor', () => {
     actor.apply(STARTED)
     expect(told.slice(2)).toEqual(['run.started', 'prepare', 'xstate.init'])
   })
+
+  it('that is not started shows what its log says already, and does it behind the effects that it starts with', () => {
+    const { machine, story } = spiedMachine()
+    let folded = beginRun(agentId, 1)
+    for (const event of [STARTED, PREPARED, REPLY]) folded = foldRun(folded, event)
+    const actor = RunActor.restore(machine, folded, fail)
+    const owed: RunEvent = { type: 'child.launched', child: { agentId, run: 2 } }
+    for (const event of [owed, KILL]) actor.stage(event)
+    for (const event of [owed, KILL]) actor.apply(event)
+    expect(actor.snapshot.context.owed).toEqual([{ agentId, run: 2 }])
+    expect(actor.snapshot.value).toEqual({ settling: 'draining' })
+    expect(story).toEqual([])
+    const shown = actor.snapshot
+    actor.start()
+    expect(actor.snapshot).toBe(shown)
+    expect(story).toEqual(['+runCall', '-runCall', '+drain'])
+  })
 })

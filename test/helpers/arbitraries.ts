@@ -423,7 +423,10 @@ const drafts: { readonly [T in EventDraft['type']]: fc.Arbitrary<Draft<T>> } = {
       })
       .map(present),
   ),
-  'child.launched': withType('child.launched', fc.record({ child: anyRunKey })),
+  'child.launched': withType(
+    'child.launched',
+    fc.record({ child: anyRunKey, takenFrom: anyAgentId }, { requiredKeys: ['child'] }),
+  ),
   'child.released': withType(
     'child.released',
     fc

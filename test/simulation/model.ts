@@ -317,6 +317,38 @@ function wordOnPlan(
   }
 }
 
+/** Who has asked something more often than it was answered. */
+function askersToAnswer(request: ModelRequest): readonly string[] {
+  const asked = [
+    ...heardIn(request).matchAll(/waits for your answer: send it with SendMessage to \\"(a[0-9a-f]{16})/g),
+  ].flatMap(([, id]) => id ?? [])
+  const said = JSON.stringify(request.messages.filter(({ role }) => role === 'assistant'))
+  return [...new Set(asked)].filter(
+    (id) => said.split(`reply to ${id}`).length <= asked.filter((each) => each === id).length,
+  )
+}
+
+/** Answers a question, or leaves it, as the seed has it for that turn. */
+function wordTo(
+  { seed }: Plan,
+  to: string,
+  agent: string,
+  turn: number,
+  index: number,
+): readonly ContentBlock[] {
+  const mark = `§${agent}.${turn}.reply.${index}`
+  return chanceFrom(seed, `reply ${agent}.${turn}.${index}`).happens(0.6)
+    ? [
+        {
+          type: 'tool_use',
+          id: `toolu_${agent}_${turn}_reply_${index}`,
+          name: 'SendMessage',
+          input: { to, summary: mark, message: `reply to ${to} ${mark}` },
+        },
+      ]
+    : []
+}
+
 function replyTo(plan: Plan, planned: TurnPlan, agent: string, turn: number, request: ModelRequest): Reply {
   const mark = `§${agent}.${turn}`
   const texts = {
@@ -326,7 +358,9 @@ function replyTo(plan: Plan, planned: TurnPlan, agent: string, turn: number, req
     none: undefined,
   }
   // A turn that calls nothing, or whose calls say nothing of their place, must say it itself.
-  const isMarked = planned.calls.some(({ kind }) => !['broken', 'read', 'stop', 'look-after'].includes(kind))
+  const isMarked = planned.calls.some(
+    ({ kind }) => !['broken', 'read', 'stop', 'list', 'look-after'].includes(kind),
+  )
   const isEnd = planned.calls.length === 0 && planned.stop !== 'pause_turn'
   const text = texts[isMarked || isEnd ? planned.text : 'plain']
   const built = buildReply(
@@ -342,6 +376,7 @@ function replyTo(plan: Plan, planned: TurnPlan, agent: string, turn: number, req
     ...planned.calls.map((call, i) => blockFor(call, agent, turn, i, request)),
     ...(asked === undefined ? [] : [answerFor(plan, asked, agent, turn)]),
     ...plansToAnswer(request).map((id, i) => wordOnPlan(plan, id, agent, turn, i)),
+    ...askersToAnswer(request).flatMap((id, i) => wordTo(plan, id, agent, turn, i)),
   ]
   return {
     ...built,
@@ -397,6 +432,10 @@ function blockFor(
       })
     case 'stop':
       return use('TaskStop', { task_id: launchedIn(request, call.which) })
+    case 'question':
+      return use('AskParent', { question: `what of ${mark}?` })
+    case 'list':
+      return use('ListAgents', {})
     case 'show-plan':
       return use('ExitPlanMode', { plan: `as planned in ${mark}` })
     case 'ask':

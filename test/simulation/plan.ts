@@ -45,6 +45,10 @@ export type CallPlan =
   | { readonly kind: 'command' }
   /** Reads one of the commands that were moved, or ends it: which, counted around from the last. */
   | { readonly kind: 'look-after'; readonly how: 'read' | 'end'; readonly which: number }
+  /** Asks whoever started it, and waits for the answer. */
+  | { readonly kind: 'question' }
+  /** Asks who is at work. */
+  | { readonly kind: 'list' }
   /** Shows its plan to whoever started it: only a planner may. */
   | { readonly kind: 'show-plan' }
 

@@ -431,7 +431,8 @@ function agentPlan(chance: Chance, weather: Weather, depth: number): AgentPlan {
   // What is inherited, or has been moved, must be there first.
   const isGrown = weather.forks !== undefined || weather.moves !== undefined
   const grown = depth === 0 ? ([2, 4] as const) : ([1, 3] as const)
-  const [least, most] = weather.requests !== undefined ? more : isGrown ? grown : usual
+  const isAsked = weather.requests !== undefined || weather.words !== undefined
+  const [least, most] = isAsked ? more : isGrown ? grown : usual
   const turns: TurnPlan[] = []
   const count = least + chance.below(most - least + 1)
   while (turns.length < count) turns.push(turnPlan(chance, weather, depth, turns.some(launches)))
@@ -520,7 +521,7 @@ function callPlan(chance: Chance, weather: Weather, depth: number, hasLaunched: 
 
 function wordPlan(chance: Chance): CallPlan {
   const which = chance.pick([0, 0, 1, 2])
-  const kind = chance.weigh({ say: 6, read: 2, stop: 1 })
+  const kind = chance.weigh({ say: 6, read: 4, stop: 1, question: 1.5, list: 0.5 })
   switch (kind) {
     case 'say':
       return { kind, which, to: chance.weigh({ child: 4, parent: 2, main: 1, name: 3, all: 2 }) }
@@ -528,6 +529,9 @@ function wordPlan(chance: Chance): CallPlan {
       return { kind, which, block: chance.happens(0.6) }
     case 'stop':
       return { kind, which }
+    case 'question':
+    case 'list':
+      return { kind }
   }
 }
 

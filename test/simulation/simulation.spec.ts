@@ -105,21 +105,23 @@ describe('simulated sessions', () => {
     expect(all['refused']).toBeGreaterThan(10)
   })
 
-  it('have messages in them that are read and that begin runs, and names that go from one to the next', {
+  it('have messages, questions and names in them that come to all their ends', {
     timeout: 120_000,
   }, async () => {
-    const all = { read: 0, began: 0, named: 0, takenOver: 0 }
-    for (let seed = 1; seed <= 40; seed++) {
-      const { words } = await simulate(planFor(seed, 'messages'))
-      all.read += words.read
-      all.began += words.began
-      all.named += words.named
-      all.takenOver += words.takenOver
-    }
-    expect(all.read).toBeGreaterThan(12)
-    expect(all.began).toBeGreaterThan(3)
-    expect(all.named).toBeGreaterThan(20)
-    expect(all.takenOver).toBeGreaterThan(4)
+    const all: Record<string, number> = {}
+    for (let seed = 1; seed <= 30; seed++)
+      for (const [what, count] of Object.entries((await simulate(planFor(seed, 'messages'))).words))
+        all[what] = (all[what] ?? 0) + count
+    expect(all['read']).toBeGreaterThan(30)
+    expect(all['began']).toBeGreaterThan(3)
+    expect(all['named']).toBeGreaterThan(20)
+    expect(all['takenOver']).toBeGreaterThan(7)
+    expect(all['held']).toBeGreaterThan(6)
+    expect(all['toAll']).toBeGreaterThan(1)
+    expect(all['answered']).toBeGreaterThan(7)
+    expect(all['unanswered']).toBeGreaterThan(3)
+    expect(all['asked']).toBeGreaterThan(1)
+    expect(all['stopped']).toBeGreaterThan(4)
   })
 
   it('have commands and children in them that are moved, and that come to all their ends', {

@@ -3,10 +3,12 @@
 import type { OpenCall } from '../../machines/agent/calls.ts'
 import type { EffectInput } from '../../machines/agent/effects.ts'
 import type { AgentEventOf, RunKey } from '../../machines/agent/events.ts'
+import { runName } from '../../machines/agent/run-key.ts'
 import type { Agent } from '../agent.ts'
 import type { EngineCore } from '../core.ts'
-import type { Effect } from '../effect-logic.ts'
+import type { Effect, EffectContext } from '../effect-logic.ts'
 import { CHILD_START } from '../hooks/start-hooks.ts'
+import { nextMacrotask } from '../waits.ts'
 import { deliverLeftChild } from './delegate.ts'
 import { interruptedResult } from './results.ts'
 import { lastSteps } from './review.ts'
@@ -14,9 +16,12 @@ import { stopMoment } from './stop-hooks.ts'
 import { Suspended } from './suspended.ts'
 
 export function drain(core: EngineCore): Effect<EffectInput> {
-  return async ({ agent, self }) => {
+  return async (effect) => {
+    const { agent, self } = effect
     await agent.scope.settled(self)
-    await settleChildren(core, agent)
+    // What was on its way may have brought the end with it: then all this is done, and a next run may be on.
+    if (effect.isAborted) return []
+    await settleChildren(core, effect)
     await agent.session.givenUp.below(agent)
     await agent.equipment.close()
     const context = agent.run?.snapshot.context
@@ -45,12 +50,13 @@ function isAnnounced(core: EngineCore, agent: Agent): boolean {
  * prompt. An interrupted giving away goes on where it was: whoever has got the child already keeps it, and tells nothing
  * before it is given up here.
  */
-async function settleChildren(core: EngineCore, agent: Agent): Promise<void> {
+async function settleChildren(core: EngineCore, effect: EffectContext<EffectInput>): Promise<void> {
+  const { agent } = effect
   const outcome = agent.run?.snapshot.context.outcome
   if (outcome === undefined) return
   const { session, parent } = agent
   if (outcome.kind === 'killed' && outcome.spares !== 'background') {
-    await endChildren(core, agent)
+    await endChildren(core, effect)
     await session.givenUp.below(agent)
     if (parent !== undefined) await recordUndeliverable(agent)
     return
@@ -70,18 +76,23 @@ async function settleChildren(core: EngineCore, agent: Agent): Promise<void> {
 }
 
 /** Ends them, and who is entrusted to the agent meanwhile. */
-async function endChildren(core: EngineCore, agent: Agent): Promise<void> {
-  const ended = new Set<Agent>()
+async function endChildren(core: EngineCore, effect: EffectContext<EffectInput>): Promise<void> {
+  const { agent } = effect
+  const ended = new Set<string>()
   while (true) {
-    const live = childrenOnTheirOwn(agent)
-      .map(({ agentId }) => core.agents.get(agentId))
-      .filter((child) => child !== undefined)
-      .filter((child) => !ended.has(child))
-    if (live.length === 0) return
-    for (const child of live) ended.add(child)
-    const kills = live.map((child) => child.kill(`agent ${agent.id}`, 'its parent was stopped'))
+    const left = childrenOnTheirOwn(agent)
+      .map((key) => ({ key, child: core.agents.get(key.agentId) }))
+      .filter(({ key, child }) => child !== undefined && !ended.has(runName(key)))
+    if (left.length === 0) return
+    const begun = left.filter(({ key, child }) => child !== undefined && child.runNumber >= key.run)
+    for (const { key } of begun) ended.add(runName(key))
+    const kills = begun.map(({ child }) => child?.kill(`agent ${agent.id}`, 'its parent was stopped'))
     // One whose log cannot be written has stopped all the same.
     await Promise.allSettled(kills)
+    if (begun.length > 0) continue
+    // A message begins their runs, which are on their way to the log: there is nothing to end yet.
+    await nextMacrotask()
+    effect.signal.throwIfAborted()
   }
 }
 

@@ -1,8 +1,10 @@
 /** The deliberate faults, at least one for each law. A check that finds nothing when its fault is in is no check. */
 
+import { ALTERED_WORDS } from './altered-words.ts'
 import { APPLY_BEFORE_APPEND } from './apply-before-append.ts'
 import { BLIND_DECISION } from './blind-decision.ts'
 import { COUNTED_ANEW } from './counted-anew.ts'
+import { CROSSED_QUESTIONS } from './crossed-questions.ts'
 import { DIRECT_RESULT } from './direct-result.ts'
 import { DISCONNECTED_LOCK } from './disconnected-lock.ts'
 import { END_BEFORE_REST } from './end-before-rest.ts'
@@ -31,6 +33,7 @@ import { STALE_SNAPSHOT } from './stale-snapshot.ts'
 import { SURVIVORS_STAY } from './survivors-stay.ts'
 import { SWALLOWED_LATE } from './swallowed-late.ts'
 import { TORN_APPROVAL } from './torn-approval.ts'
+import { UNCLAIMED_END } from './unclaimed-end.ts'
 import { UNHEARD_AGREEMENT } from './unheard-agreement.ts'
 import { UNLIMITED_TURNS } from './unlimited-turns.ts'
 import { UNRECORDED_DAMAGE } from './unrecorded-damage.ts'
@@ -64,6 +67,9 @@ export const FAULTS: readonly Fault[] = [
   UNREVIEWED_END,
   SHARED_NAME,
   FORGED_SENDER,
+  ALTERED_WORDS,
+  CROSSED_QUESTIONS,
+  UNCLAIMED_END,
   UNTOLD_MOVE,
   UNLIMITED_TURNS,
   END_BEFORE_REST,

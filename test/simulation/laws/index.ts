@@ -8,6 +8,7 @@ import type { Law } from './law.ts'
 import { LOG_FIRST } from './log-first.ts'
 import { MESSAGES } from './messages.ts'
 import { MOVES } from './moves.ts'
+import { ONE_HOLDER } from './names.ts'
 import { NEVER_WIDER } from './never-wider.ts'
 import { NOTHING_DROPPED } from './nothing-dropped.ts'
 import { NOTHING_LEFT_BEHIND } from './nothing-left-behind.ts'
@@ -16,8 +17,10 @@ import { ONE_WRITER } from './one-writer.ts'
 import { PLANS } from './plans.ts'
 import { PROGRESS } from './progress.ts'
 import { PROVENANCE } from './provenance.ts'
+import { RECEIPTS } from './receipts.ts'
 import { REPLAY_IS_PURE } from './replay-is-pure.ts'
 import { REQUESTS } from './requests.ts'
+import { TASKS } from './tasks.ts'
 import { TOLD_ONCE } from './told-once.ts'
 import { VALID_CONVERSATION } from './valid-conversation.ts'
 
@@ -36,6 +39,9 @@ export const LAWS: readonly Law[] = [
   PLANS,
   TOLD_ONCE,
   MESSAGES,
+  RECEIPTS,
+  ONE_HOLDER,
+  TASKS,
   HOOKS,
   BOUNDED,
   NOTHING_LEFT_BEHIND,

@@ -4,7 +4,7 @@ import { lastLineOf } from '../../../src/journal/log-entry.ts'
 import { createConversation } from '../../../src/journal/projections/conversation.ts'
 import { requestMessages } from '../../../src/journal/projections/request-messages.ts'
 import { phaseOf } from '../../../src/machines/agent/accepts.ts'
-import type { AgentEvent } from '../../../src/machines/agent/events.ts'
+import type { AgentEvent, RunKey } from '../../../src/machines/agent/events.ts'
 import type { RequestMessage } from '../../../src/machines/agent/messages.ts'
 import type { AgentId } from '../../../src/machines/ids.ts'
 import type { SeenRequest } from '../model.ts'
@@ -173,4 +173,23 @@ export function hasAgreed(log: ShadowLog): boolean {
   const run = runOf(log)
   const from = run.findLastIndex(({ type }) => type === 'stop.blocked')
   return run.slice(from + 1).some((event) => event.type === 'call.ended' && event.answers?.approve === true)
+}
+
+export const isSameRun = (one: RunKey, other: RunKey): boolean =>
+  one.agentId === other.agentId && one.run === other.run
+
+/** Ends that an agent is owed by its log; in front of an event, if one is given. */
+export function owedIn({ events }: ShadowLog, before?: AgentEvent): readonly RunKey[] {
+  let owed: readonly RunKey[] = []
+  const settle = (keys: readonly RunKey[]): void => {
+    owed = owed.filter((key) => !keys.some((each) => isSameRun(each, key)))
+  }
+  for (const { event } of events) {
+    if (event === before) break
+    if (event.type === 'child.launched') owed = [...owed, event.child]
+    if (event.type === 'child.released') settle([event.child])
+    if (event.type === 'message.added' || event.type === 'run.started') settle(event.tells ?? [])
+    if (event.type === 'call.ended' && event.delivered !== undefined) settle([event.delivered])
+  }
+  return owed
 }

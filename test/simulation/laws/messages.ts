@@ -1,16 +1,16 @@
+import { hasChoice } from '../../../src/machines/agent/context.ts'
 import type { AgentEvent } from '../../../src/machines/agent/events.ts'
 import type { ShadowLog } from '../shadow-logs.ts'
 import { eventsOf } from '../shadow-logs.ts'
 import type { Law } from './law.ts'
-import { callIn, descendantsOf, isOutOfReach } from './lookups.ts'
+import { callIn, hasAgreed, isOutOfReach } from './lookups.ts'
 
-/** Law 7, of what agents say to each other and read of each other. */
+/** Law 7, of what agents read of what others say. */
 export const MESSAGES: Law = {
   number: 7,
   name: 'messages are read once',
-  text: 'A message is accepted once per recipient and read once, by whom it was accepted for, in the words and with the name of who sent it; a run that comes to its end by its own choice leaves none unread for ever. A name is given to nobody while its holder is at work. What is read of a task is what its log says, and what is said to be stopped has ended, with all that it started.',
+  text: 'A message is accepted once per recipient and read once, by whom it was accepted for, in an envelope with the words and the id of who sent it. Whoever comes to its end by its own choice has read all; only who agreed to stop leaves what came behind its last request for its next run.',
   watch: ({ disk, plan }, broken) => {
-    const endedSince = (log: ShadowLog | undefined): boolean => log?.state.run?.status !== 'active'
     return {
       onDurable: (log, { event }) => {
         for (const id of readWith(event)) {
@@ -25,11 +25,18 @@ export const MESSAGES: Law = {
           const from = event.type === 'run.started' ? event.origin : accepted?.origin
           if (from?.from === 'agent' && from.agentId !== sender)
             broken(`the message ${id} is marked as from ${from.agentId}`)
+          const words = accepted?.content ?? wordsOf(disk.logs.of(sender), id)
           if (
-            event.type === 'message.added' &&
-            !JSON.stringify(event.content).includes(`from=\\"${sender}\\"`)
+            event.type !== 'call.ended' &&
+            accepted?.means === undefined &&
+            !isInEnvelope(event.content, sender, words)
           )
-            broken(`${log.agentId} reads the message ${id} without the name of who sent it`)
+            broken(`${log.agentId} reads the message ${id} without its envelope`)
+          if (
+            event.type === 'call.ended' &&
+            !JSON.stringify(event.result.content).includes(inJson(words ?? ''))
+          )
+            broken(`${log.agentId} reads the message ${id} as the result of ${event.callId}, in other words`)
         }
         if (event.type === 'message.accepted') {
           const same = eventsOf(log, 'message.accepted').filter(
@@ -37,47 +44,19 @@ export const MESSAGES: Law = {
           )
           if (same.length > 1) broken(`${log.agentId} is sent the message ${event.messageId} twice`)
         }
-        if (event.type === 'name.registered') {
-          const holder = eventsOf(log, 'name.registered').findLast(
-            ({ name, agentId }) => name === event.name && agentId !== event.agentId,
-          )
-          const held = holder && disk.logs.of(holder.agentId)
-          if (held?.state.run?.status === 'active')
-            broken(
-              `the name ${event.name} of ${holder?.agentId}, who is at work, is given to ${event.agentId}`,
-            )
-        }
-        if (event.type !== 'call.ended' || event.outcome !== 'ok') return
-        const { tool, input } = callIn(log, event.callId)
-        const taskId = String(input['task_id'])
-        if (tool === 'TaskStop') {
-          const left = [disk.logs.of(taskId), ...descendantsOf(disk.logs, taskId)].filter(
-            (each) => !endedSince(each) && each !== log,
-          )
-          if (left.length > 0)
-            broken(
-              `${taskId} is said to be stopped, and ${left.map((each) => each?.agentId).join()} is at work`,
-            )
-        }
-        if (
-          tool === 'TaskOutput' &&
-          event.delivered !== undefined &&
-          endedIn(disk.logs.of(taskId), event.delivered.run) === undefined
-        )
-          broken(`${log.agentId} reads the end of ${taskId}, which has none`)
       },
       onEnd: () => {
         for (const log of disk.logs.all) {
           if (plan.diskFaults.length > 0 && isOutOfReach(disk.logs, log)) continue
           const last = eventsOf(log, 'agent.ended').at(-1)
-          if (last === undefined || last.outcome.kind !== 'completed') continue
+          if (last === undefined || !hasChoice(last.outcome) || hasAgreed(log)) continue
           const read = new Set(log.events.flatMap(({ event }) => readWith(event)))
           const unread = eventsOf(log, 'message.accepted').filter(
             ({ messageId, means }) => means === undefined && !read.has(messageId),
           )
           if (unread.length > 0)
             broken(
-              `${log.agentId} has completed and not read ${unread.map(({ messageId }) => messageId).join()}`,
+              `${log.agentId} has come to its end and not read ${unread.map(({ messageId }) => messageId).join()}`,
             )
         }
       },
@@ -91,5 +70,20 @@ const readWith = (event: AgentEvent): readonly string[] =>
     ? (event.injects ?? [])
     : []
 
-const endedIn = (log: ShadowLog | undefined, run: number): AgentEvent | undefined =>
-  eventsOf(log, 'agent.ended').find((event) => event.run === run)
+/** What a message says by the call that sends it; undefined for plans and requests, which the engine puts into words. */
+function wordsOf(sender: ShadowLog | undefined, messageId: string): string | undefined {
+  const callId = messageId.slice(messageId.indexOf(':') + 1)
+  const { tool, input } = sender === undefined ? { tool: undefined, input: {} } : callIn(sender, callId)
+  if (tool === 'AskParent')
+    return `${input['question']}\n\n(This agent waits for your answer: send it with SendMessage to "${sender?.agentId}".)`
+  return typeof input['message'] === 'string' ? input['message'] : undefined
+}
+
+const isInEnvelope = (content: unknown, sender: string, words: string | undefined): boolean =>
+  [
+    ...JSON.stringify(content).matchAll(
+      /<agent-message from=\\"(a[0-9a-f]{16})\\"[^>]*>\\n(.*?)\\n<\/agent-message>/g,
+    ),
+  ].some(([, from, said]) => from === sender && (words === undefined || said === inJson(words)))
+
+const inJson = (text: string): string => JSON.stringify(text).slice(1, -1)

@@ -38,13 +38,15 @@ export const MOVES: Law = {
         if (event.type === 'agent.backgrounded' && event.by === 'user' && !wasAsked('child', log.agentId))
           broken(`${log.agentId} is moved to the background, and nobody has asked for it`)
         if (event.type === 'agent.ended' && event.outcome.kind === 'killed') {
-          const { by } = event.outcome
+          const { by, reason } = event.outcome
           const parent = disk.logs.of(log.state.birth?.parent?.agentId ?? '')
           const wasMoved = runOf(log).some(({ type }) => type === 'agent.backgrounded')
           const isStopped = lineOf(disk.logs, parent?.agentId ?? '').some((above) =>
             runOf(above).some(({ type }) => type === 'kill.requested'),
           )
-          if (wasMoved && by === `agent ${parent?.agentId}` && !isStopped)
+          // Without that reason it is a parent that stops it by a call.
+          const isByTurn = by === `agent ${parent?.agentId}` && reason === 'its parent was stopped'
+          if (wasMoved && isByTurn && !isStopped)
             broken(`${log.agentId} was moved to the background, and ends with the turn of its parent`)
         }
         if (event.type !== 'call.ended') return

@@ -69,7 +69,7 @@ export const ONCE: Law = {
 
 /** Whether the call only looks at an agent, or ends it: what it says of that is held to by law 7. */
 const isLook = (log: ShadowLog, callId: string): boolean =>
-  ['TaskOutput', 'TaskStop'].includes(callIn(log, callId).tool ?? '')
+  ['TaskOutput', 'TaskStop', 'ListAgents'].includes(callIn(log, callId).tool ?? '')
 
 /** Whether the call has sent a message, to an agent that was at work or began another run with it. */
 function hasSent(logs: ShadowLogs, { agentId }: ShadowLog, callId: string): boolean {

@@ -4,7 +4,7 @@ import type { AgentId } from '../../../src/machines/ids.ts'
 import type { ShadowLog } from '../shadow-logs.ts'
 import { eventsOf } from '../shadow-logs.ts'
 import type { Law } from './law.ts'
-import { callIn, isOutOfReach } from './lookups.ts'
+import { callIn, isOutOfReach, owedIn } from './lookups.ts'
 
 /** Law 7. */
 export const TOLD_ONCE: Law = {
@@ -31,8 +31,8 @@ export const TOLD_ONCE: Law = {
           if (
             end !== undefined &&
             event.type === 'call.ended' &&
-            // A stop that worked is no error, whatever came of what it stopped.
-            callIn(log, event.callId).tool !== 'TaskStop' &&
+            // Whoever asks for an end, or for a stop, is told that in a result that is no error.
+            callIn(log, event.callId).tool === 'Agent' &&
             (end.status === 'completed') !== (event.outcome === 'ok')
           )
             broken(`${log.agentId} is told ${event.outcome} of ${agentId}, which is ${end.status}`)
@@ -82,7 +82,7 @@ export const TOLD_ONCE: Law = {
           // Whoever was stopped is told when it goes on, which nobody wants here.
           const owed = disk.logs.all
             .filter(wasStopped)
-            .flatMap(owedIn)
+            .flatMap((each) => owedIn(each))
             .flatMap(({ agentId, run }) => (agentId === child.agentId && !keys.includes(run) ? [run] : []))
           if (!gaveUp && keys.join() !== runs.filter((run) => !owed.includes(run)).join())
             broken(`child ${child.agentId} ended ${runs.length} times and was told [${keys.join()}]`)
@@ -113,14 +113,6 @@ function verdictOn(log: ShadowLog | undefined, run: number): string | undefined 
     else if (event.type === 'agent.ended') found ??= event.review
   }
   return found
-}
-
-/** Ends that its agent is still owed. */
-function owedIn(log: ShadowLog): readonly RunKey[] {
-  const settled = [...toldIn(log), ...eventsOf(log, 'child.released').map(({ child }) => child)]
-  return eventsOf(log, 'child.launched')
-    .map(({ child }) => child)
-    .filter(({ agentId, run }) => !settled.some((key) => key.agentId === agentId && key.run === run))
 }
 
 /** Its last run did not end by its own choice. */

@@ -21,7 +21,8 @@ export const askParentTool: Tool<z.infer<typeof Input>> = {
   // Asked again under the same key: the question is there already, and so may be the answer.
   resume: 'repeat',
   isReadOnly: () => true,
-  isConcurrencySafe: () => true,
+  // It is a message, as those of `SendMessage` are; and what answers one question must not answer another.
+  isConcurrencySafe: () => false,
   run: async ({ question }, context) => {
     const answer = await portOf(context).ask(question, context.key)
     return answer.kind === 'answered'

@@ -19,7 +19,12 @@ export type ToldEnd = z.infer<typeof ToldEnd>
  * A run goes on in the background, and this agent is owed its end: it is told by a notice, or reads the result. A fact
  * about the agent, not about a run of its own: it can happen between two of them.
  */
-export const ChildLaunched = z.looseObject({ type: z.literal('child.launched'), child: RunKey })
+export const ChildLaunched = z.looseObject({
+  type: z.literal('child.launched'),
+  child: RunKey,
+  /** Who was owed it so far and has come to its end. Its own log may not say so: it may be what cannot be written. */
+  takenFrom: AgentId.optional(),
+})
 
 /** Somebody else is told the end of that run now, as this agent came to its own end first; or the run never began. */
 export const ChildReleased = z.looseObject({
