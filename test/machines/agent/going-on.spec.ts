@@ -139,6 +139,22 @@ describe('a stop hook', () => {
   })
 
   it.each([
+    ['completed', prepared(), [replied({ at: 3, says: 'done' })]],
+    ['partial', prepared(), [replied({ at: 3, says: 'cut of', stop: 'max_tokens' })]],
+    ['no_report', prepared(), [replied({ at: 3 })]],
+    [
+      'invalid_report',
+      prepared({ hasSchema: true, corrections: 0 }),
+      [replied({ at: 3, says: 'done' }), reportAccepted('no JSON')],
+    ],
+  ] as const)('sends one back that has come to its end by itself: %s', (kind, preparation, rest) => {
+    const ended = given(started(), preparation, ...rest, drained())
+    expect(ended.outcome?.kind).toBe(kind)
+    expect(accepts(ended.run, stopBlocked())).toBe(true)
+    expect(ended.when(stopBlocked()).phase).toBe('requesting')
+  })
+
+  it.each([
     ['killed', killed()],
     ['failed', requestFailed()],
     ['ended by a limit', budgetRefused()],

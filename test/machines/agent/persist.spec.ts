@@ -44,13 +44,15 @@ describe('a run as JSON', () => {
   it('is refused with a state that the machine does not know', () => {
     const json = throughJson(acting) as { value: unknown }
     for (const value of ['nowhere', { running: { turn: 'nowhere', placement: 'foreground' } }, {}, 7]) {
-      expect(() => reviveRun({ ...json, value }), JSON.stringify(value)).toThrow(TypeError)
+      expect(() => reviveRun({ ...json, value }), JSON.stringify(value)).toThrow(
+        /it is no run of this machine: \S/,
+      )
     }
   })
 
   it('is refused with an effect that the machine does not know: XState would drop it and wait for ever', () => {
     const json = JSON.parse(JSON.stringify(persistRun(acting)).replaceAll('"runCall"', '"runCalls"'))
-    expect(() => reviveRun(json)).toThrow(TypeError)
+    expect(() => reviveRun(json)).toThrow(/it has effects that this machine does not know: it restores only/)
   })
 
   it('is refused where it is none, or one of an actor that was stopped', () => {
@@ -64,7 +66,7 @@ describe('a run as JSON', () => {
       { ...json, status: 'stopped' },
       { ...json, context: {} },
     ]) {
-      expect(() => reviveRun(none), JSON.stringify(none)).toThrow(TypeError)
+      expect(() => reviveRun(none), JSON.stringify(none)).toThrow(/it is no run of this machine: \S/)
     }
   })
 })
