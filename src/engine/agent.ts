@@ -72,7 +72,7 @@ export interface EndedRun {
 export class Agent implements MailboxOwner {
   readonly id: AgentId
   readonly session: Session
-  readonly parent: Agent | undefined
+  #parent: Agent | undefined
   readonly logPath: string
   readonly scope = new EffectScope()
   readonly deltas$ = new Subject<ModelDelta>()
@@ -114,7 +114,7 @@ export class Agent implements MailboxOwner {
     this.#core = core
     this.session = session
     this.id = id
-    this.parent = parent
+    this.#parent = parent
     this.logPath = logPath
     this.#snapshots = snapshots
     this.equipment = new AgentEquipment(core, this)
@@ -198,6 +198,17 @@ export class Agent implements MailboxOwner {
   /** Whether the running time of its run is used up. */
   get isOutOfTime(): boolean {
     return this.#actor?.snapshot.context.isOutOfTime === true
+  }
+
+  /** Who started it. */
+  get parent(): Agent | undefined {
+    return this.#parent
+  }
+
+  /** An agent above was read back for another run: what that one is, and may do, counts here from now on. */
+  hangOn(above: Agent): void {
+    if (this.#parent?.id === above.id) this.#parent = above
+    else this.#parent?.hangOn(above)
   }
 
   /** The model that answers it: its own, or for the rest of a run the one that had to take its place. */

@@ -61,18 +61,16 @@ export async function askAbove(
     while (true) {
       // Before it looks, so that nothing arrives in between.
       const arrived = caller.news.next()
-      const word = wordFor(caller, parent) ?? silenceOf(caller, parent, letter.key)
+      const above = caller.parent ?? parent
+      const word = wordFor(caller, above) ?? silenceOf(above, letter.key)
       if (word !== undefined) return word
-      const change = changeOf(aboveOf(caller, parent))
+      const change = changeOf(above)
       await orAborted(Promise.race([arrived, change.happens]), signal).finally(change.letGo)
     }
   } finally {
     asking.delete(caller)
   }
 }
-
-/** The agent above as it is live: it may have been read back since. */
-export const aboveOf = ({ session }: Agent, parent: Agent): Agent => session.live(parent.id) ?? parent
 
 /** What there is for an agent that waits for a word of `parent`; undefined: nothing. */
 export function wordFor({ digest }: Agent, parent: Agent): WordFromAbove | undefined {
@@ -82,8 +80,7 @@ export function wordFor({ digest }: Agent, parent: Agent): WordFromAbove | undef
   return message && { kind: 'message', message }
 }
 
-function silenceOf(caller: Agent, parent: Agent, key: string): WordFromAbove | undefined {
-  const above = aboveOf(caller, parent)
+function silenceOf(above: Agent, key: string): WordFromAbove | undefined {
   if (!above.isRunning || above.failure !== undefined)
     return { kind: 'none', why: 'Whoever started you has come to its end.' }
   const { digest, session } = above

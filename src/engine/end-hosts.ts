@@ -44,8 +44,7 @@ export class EndHosts {
   /** Who is owed the end of a run: the nearest of its ancestors whose log says so. */
   ownerOf({ id, parent }: Pick<Agent, 'id' | 'parent'>, run: number): Agent | undefined {
     for (let ancestor = parent; ancestor !== undefined; ancestor = ancestor.parent) {
-      const { digest } = this.#tree.live(ancestor.id) ?? ancestor
-      if (isAmong(digest.owed, { agentId: id, run })) return this.#tree.live(ancestor.id) ?? ancestor
+      if (isAmong(ancestor.digest.owed, { agentId: id, run })) return ancestor
     }
     return undefined
   }
@@ -64,9 +63,7 @@ export class EndHosts {
   /** Who can be told of an agent that runs in the background: the nearest of its ancestors that runs, else the root. */
   hostOf({ parent }: Agent): Agent {
     for (let ancestor = parent; ancestor?.parent !== undefined; ancestor = ancestor.parent) {
-      // Not the object that it hangs on: its parent may have been read back since.
-      const live = this.#tree.live(ancestor.id)
-      if (live?.isRunning === true && live.isOpen) return live
+      if (this.#tree.live(ancestor.id) === ancestor && ancestor.isRunning && ancestor.isOpen) return ancestor
     }
     return this.#tree.root
   }

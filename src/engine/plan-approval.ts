@@ -18,7 +18,7 @@ import { ToolRefusal } from '../effects/tools/tool-refusal.ts'
 import type { AgentEventOf, EventDraft } from '../machines/agent/events.ts'
 import { CallId } from '../machines/ids.ts'
 import type { Agent } from './agent.ts'
-import { aboveOf, askAbove, wordFor } from './ask-above.ts'
+import { askAbove, wordFor } from './ask-above.ts'
 import type { EngineCore } from './core.ts'
 import { Suspended } from './effects/suspended.ts'
 import { lacksMode, modeAtStart } from './mode.ts'
@@ -37,7 +37,7 @@ export function mayLeavePlanBelow(core: EngineCore, agent: Agent): boolean {
   const isMeant = permissionMode === 'plan' && names(tools, definition) && !names(disallowedTools, definition)
   // Its parent was planning, too: then the person's word on that is the one that counts.
   const isInherited = agent.birth.plan.mode.rule === BY_PARENT
-  return isMeant && !isInherited && (hadWayOut(agent) ?? aboveOf(agent, parent).mayUse('SendMessage'))
+  return isMeant && !isInherited && (hadWayOut(agent) ?? parent.mayUse('SendMessage'))
 }
 
 /**

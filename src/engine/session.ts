@@ -207,6 +207,7 @@ export class Session {
       return this.tryStartRun(agent, content, undefined, { ...options, leavesChildren: true })
     // First of all: whoever is owed the end of an agent that is not here takes it for lost.
     this.adopt(agent)
+    for (const other of this.agents) other.hangOn(agent)
     const child: RunKey = { agentId: agent.id, run: agent.runNumber + 1 }
     let host: Agent | undefined
     try {
