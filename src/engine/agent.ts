@@ -279,7 +279,10 @@ export class Agent implements MailboxOwner {
     return this.isInBackground ? this.session.outputFileOf(this.id) : undefined
   }
 
-  /** Takes the end of a run in the background upon itself, unless it is at its own end: then `late`. */
+  /**
+   * Takes the end of a run in the background upon itself, unless it is at its own end: then `late`. `takenFrom`: who was
+   * owed it so far; undefined for a run that is about to begin.
+   */
   takeChild(child: RunKey, takenFrom: AgentId | undefined): Promise<Posted> {
     const launched = { type: 'child.launched' as const, child, ...(takenFrom !== undefined && { takenFrom }) }
     return this.#mailbox.postLate(() => (this.#takesChildren ? [launched] : []))

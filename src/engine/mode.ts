@@ -8,7 +8,8 @@
  *       anew how it goes on; under a mode other than the one that the plan was approved under it does not hold at all.
  *   M3  So does what the host says later (`engine.setMode`), also between two runs.
  *       A plan of another agent is approved by whoever started it (`plan-approval.ts`): that holds for the one run.
- *   M4  Every decision reads it here, of the agent itself and of each ancestor: what changes above holds below at once.
+ *   M4  Every decision reads it here, of the agent itself and of each ancestor: what changes above holds below at once,
+ *       also when a message begins another run of an agent above, in the mode that it starts with.
  */
 import type { PermissionMode } from '../definitions/permission-mode.ts'
 import type { AgentEventOf } from '../machines/agent/events.ts'
