@@ -74,13 +74,19 @@ function sinceLastPrompt(
   const [prompt] = turn
   const [said] = prompt?.type === 'run.started' ? blocksOf(prompt) : []
   const isSummedUp = turn.some(({ type }) => type === 'conversation.compacted')
-  const isFirst = (block: ContentBlock): boolean =>
-    isSummedUp ? String(block['text']).startsWith('<conversation-summary>') : isDeepStrictEqual(block, said)
+  const isPrompt = (block: ContentBlock): boolean => isDeepStrictEqual(block, said)
+  const isSummary = (block: ContentBlock): boolean =>
+    String(block['text']).startsWith('<conversation-summary>')
+  const isFirst = isSummedUp ? isSummary : isPrompt
   const at = messages.findLastIndex((message) => blocksOf(message).some(isFirst))
   const first = messages[at]
   if (first === undefined) return messages
   const blocks = blocksOf(first)
-  return [{ ...first, content: blocks.slice(blocks.findIndex(isFirst)) }, ...messages.slice(at + 1)]
+  const from = blocks.findIndex(isFirst)
+  // What stands between the summary and the prompt was said before this turn.
+  const goesOnAt = Math.max(from + 1, blocks.findIndex(isPrompt))
+  const own = isSummedUp ? [...blocks.slice(from, from + 1), ...blocks.slice(goesOnAt)] : blocks.slice(from)
+  return [{ ...first, content: own }, ...messages.slice(at + 1)]
 }
 
 /** Why messages do not begin with others; undefined when they do. In the last one of those more may be said. */

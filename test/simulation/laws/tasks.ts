@@ -11,7 +11,7 @@ type CallEnded = Extract<AgentEvent, { type: 'call.ended' }>
 export const TASKS: Law = {
   number: 7,
   name: 'asked is told',
-  text: 'What is read of a task is what its log says, and an end that was owed is told by that. What is said to be stopped has ended, with all that it had started. A list has everybody who is at work.',
+  text: 'What is read of a task is what its log says, and an end that was owed is told by that. What is said to be stopped has ended, and if it was killed by that, with all that it had started. A list has everybody who is at work.',
   watch: ({ disk }, broken) => {
     /** Who was at work when a call was made, and which ends were owed to its agent: by agent and call. */
     const whenMade = new Map<
@@ -42,6 +42,9 @@ export const TASKS: Law = {
       if (!before.has(taskId)) return
       if (isStillAtWork(taskId, before.get(taskId)))
         broken(`${log.agentId} is told that ${taskId} is stopped, and it is at work`)
+      // It came to its end by itself first, and has given away what it had started.
+      const end = eventsOf(disk.logs.of(taskId), 'agent.ended').at(-1)
+      if (end?.outcome.kind !== 'killed') return
       const stoppedAt = ended.get(taskId) ?? 0
       // Somebody may have spoken to one of them since.
       const goesOnAgain = (each: ShadowLog): boolean => {
