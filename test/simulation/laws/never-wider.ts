@@ -58,14 +58,30 @@ export const NEVER_WIDER: Law = {
         ? `at depth ${birth.depth} is offered Agent`
         : undefined
     }
+    /** Who above would have let a call pass when it was made: it is decided between then and now. */
+    const letPass = new Map<string, readonly ShadowLog[]>()
     return {
+      onDurable: (log, { event }) => {
+        if (event.type !== 'reply.received') return
+        const [, ...above] = lineOf(disk.logs, log.agentId ?? '')
+        for (const { callId, name } of event.calls)
+          letPass.set(
+            `${log.agentId}:${callId}`,
+            above.filter((each) => letsPass(each, name)),
+          )
+      },
       onBody: ({ agentId, tool, callId }) => {
         const line = lineOf(disk.logs, agentId)
         const [own, ...above] = line
         if (own === undefined || !allowedBy(own, tool, callId))
           broken(`${agentId} runs ${tool}, which it may not`)
+        const before = letPass.get(`${agentId}:${callId}`) ?? []
         const denying = above.find(
-          (log) => !READ_ONLY_TOOLS.includes(tool) && !wasAllowed(own, callId) && !letsPass(log, tool),
+          (log) =>
+            !READ_ONLY_TOOLS.includes(tool) &&
+            !wasAllowed(own, callId) &&
+            !letsPass(log, tool) &&
+            !before.includes(log),
         )
         if (denying !== undefined)
           broken(`${agentId} runs ${tool}, which its ancestor ${denying.agentId} may not`)
