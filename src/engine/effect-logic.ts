@@ -14,6 +14,7 @@ import type { EffectInput } from '../machines/agent/effects.ts'
 import type { EventDraft, RunEvent } from '../machines/agent/events.ts'
 import type { AgentId } from '../machines/ids.ts'
 import type { Agent } from './agent.ts'
+import type { EffectAbort } from './effect-scope.ts'
 
 /** What an effect is given besides its ids. */
 export interface EffectContext<I extends EffectInput> {
@@ -29,6 +30,29 @@ export interface EffectContext<I extends EffectInput> {
 /** Does its work and returns what came of it: the events to post, together and last. */
 export type Effect<I extends EffectInput> = (context: EffectContext<I>) => Promise<readonly EventDraft[]>
 
+/** A class for its getters: an object literal with getters is one of V8's slow ones, and each effect makes one. */
+class Started<I extends EffectInput> implements EffectContext<I> {
+  readonly input: I
+  readonly agent: Agent
+  readonly self: symbol
+  readonly #abort: EffectAbort
+
+  constructor(input: I, agent: Agent, abort: EffectAbort, self: symbol) {
+    this.input = input
+    this.agent = agent
+    this.self = self
+    this.#abort = abort
+  }
+
+  get signal(): AbortSignal {
+    return this.#abort.signal
+  }
+
+  get isAborted(): boolean {
+    return this.#abort.isAborted
+  }
+}
+
 /** Makes actor logic of an effect. `agents` is where the ids of the input are looked up. */
 export function effectLogic<I extends EffectInput>(
   name: string,
@@ -41,18 +65,7 @@ export function effectLogic<I extends EffectInput>(
     if (agent === undefined) return
     return agent.scope.start(
       name,
-      (abort, self) =>
-        effect({
-          input,
-          agent,
-          self,
-          get signal() {
-            return abort.signal
-          },
-          get isAborted() {
-            return abort.isAborted
-          },
-        }),
+      (abort, self) => effect(new Started(input, agent, abort, self)),
       (outcome) => agent.post(...outcome),
       (error) => agent.fault(error, `effect ${name}`),
     )
