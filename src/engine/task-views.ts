@@ -56,10 +56,21 @@ export class TaskViews {
   /** Something has happened to an agent. `event`: what, where it is a fact. */
   note(agent: Agent, event?: AgentEvent): void {
     if (this.#isClosed) return
+    if (event !== undefined) this.#noteTold(event)
+    if (this.#canWait(agent)) {
+      this.#unseen.add(agent)
+      return
+    }
     // Behind everything that this leads to at once: an end is noted by its session first.
     if (this.#changed.size === 0) queueMicrotask(() => this.#flush())
     this.#changed.add(agent)
-    if (event !== undefined) this.#noteTold(event)
+  }
+
+  /** T4: what runs can be looked at later, too. Its first view is made at once, which keeps the order. */
+  #canWait(agent: Agent): boolean {
+    const { id } = agent
+    const isNewlyBack = this.#untold.has(id) || this.#leaving.has(id)
+    return !this.#lists.observed && !this.#isNew && !isNewlyBack && this.#views.has(id) && agent.isRunning
   }
 
   close(): void {
