@@ -110,8 +110,9 @@ function finish({ cursor, at }: Place, event: AgentEvent, lines: readonly string
 }
 
 function encodePrompt(place: Place, event: AgentEventOf<'run.started'>, id: string): Encoded {
-  const { type, content, origin, ...rest } = event
-  const note = isOnlyFrom(origin, 'user') ? rest : { ...rest, origin }
+  const { type, content, ...said } = event
+  const { origin, ...rest } = said
+  const note = isOnlyFrom(origin, 'user') ? rest : said
   return finish(place, event, [id], messageLine(place, type, { id, content, more: '', note }))
 }
 

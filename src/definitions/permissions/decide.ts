@@ -219,9 +219,10 @@ const SAYS: Readonly<Record<PermissionDecision['decision'], string>> = {
 }
 
 function decidedByMode(request: PermissionRequest, policy: PermissionPolicy): PermissionDecision {
-  const [own, ...others] = modesOf(policy).map((holder) => ({
-    ...holder,
-    decision: decisionOfMode(holder.mode, request),
+  const [own, ...others] = modesOf(policy).map(({ mode, whose }) => ({
+    mode,
+    whose,
+    decision: decisionOfMode(mode, request),
   }))
   // The list starts with the agent's own mode.
   if (own === undefined) throw new Error('a permission policy without a mode')

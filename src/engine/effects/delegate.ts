@@ -229,20 +229,20 @@ function delivered(
   const key = { agentId: child.id, run: ended.run }
   const isOneShot = child.definition?.isOneShot === true
   const facts: ReportFacts = {
-    ...reportFacts({ birth, prompt: promptOf(block.input), isOneShot, logPath }, end),
     canContinue: agent.mayUse('SendMessage'),
+    ...reportFacts({ birth, prompt: promptOf(block.input), isOneShot, logPath }, end),
   }
   const structured = agentStructuredResult(facts, maxChars)
   switch (ended.status) {
     case 'completed':
       return {
+        delivered: key,
         ...okResult(
           callId,
           block.id,
           [...agentResultContent(facts, maxChars)],
-          ownResult({ ...structured, modelUsage: end.modelUsage }),
+          ownResult({ modelUsage: end.modelUsage, ...structured }),
         ),
-        delivered: key,
       }
     case 'failed':
     case 'killed':
