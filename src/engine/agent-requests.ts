@@ -17,16 +17,14 @@ export class AgentRequests {
 
   /** The messages of the next request to a model. Rejects as `AgentConversation.load` does. */
   async messages(model: string): Promise<readonly RequestMessage[]> {
-    return this.#projectionOf(await this.#conversation(), model).messages()
+    const conversation = this.#agent.conversation.loaded ?? (await this.#agent.conversation.load())
+    return this.#projectionOf(conversation, model).messages()
   }
 
   /** Tokens that the next request sends, roughly. Rejects as `AgentConversation.load` does. */
   async inputTokens(): Promise<number> {
-    return inputTokensOf(await this.#conversation(), () => fixedTokensOf(this.#agent.prepared))
-  }
-
-  #conversation(): Conversation | Promise<Conversation> {
-    return this.#agent.conversation.loaded ?? this.#agent.conversation.load()
+    const conversation = this.#agent.conversation.loaded ?? (await this.#agent.conversation.load())
+    return inputTokensOf(conversation, () => fixedTokensOf(this.#agent.prepared))
   }
 
   /** A fork shares what its parent's requests are made of. */

@@ -64,7 +64,8 @@ export class AgentServers {
 
   /** Ends what it brought along. Resolves when nothing of it is left. */
   async close(): Promise<void> {
-    await this.#opening?.catch(() => {})
+    if (this.#opening === undefined) return
+    await this.#opening.catch(() => {})
     const own = this.#own
     this.#own = []
     this.#opening = undefined

@@ -59,13 +59,15 @@ export type ClaimId = (wanted: string, position: number) => string
  * does not take it.
  */
 export function cleanReply(
-  { reply, seq, ...event }: AgentEventOf<'reply.received'>,
+  event: AgentEventOf<'reply.received'>,
   model: string | undefined,
   claimId: ClaimId,
 ): CleanReply | undefined {
+  const { reply, seq } = event
   const keepsThinking = model === undefined || isSameModel(reply.model, model)
-  const callIds = callIdsOf({ ...event, reply, seq })
-  const last = reply.content.findLastIndex((block) => !isThinking(block) && cleanSpoken(block) !== undefined)
+  const callIds = callIdsOf(event)
+  const spoken = reply.content.map((block) => (isThinking(block) ? undefined : cleanSpoken(block)))
+  const last = spoken.findLastIndex((block) => block !== undefined)
   const blocks: ContentBlock[] = []
   const calls: RequestedCall[] = []
   for (const [i, block] of reply.content.slice(0, last + 1).entries()) {
@@ -73,7 +75,7 @@ export function cleanReply(
       if (keepsThinking && isWholeThinking(block)) blocks.push(block)
       continue
     }
-    const clean = cleanSpoken(block)
+    const clean = spoken[i]
     if (clean === undefined) continue
     if (isToolUse(clean)) {
       const id = claimId(cleanId(clean.id), seq + i)

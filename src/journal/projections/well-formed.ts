@@ -9,7 +9,7 @@ export const MAX_NESTING = 200
 const TOO_DEEP = '(left out: nested too deeply)'
 
 /** Part of every Node that we run on, though not yet of the library types that we compile with (ES2024). */
-type RepairableString = string & { toWellFormed(): string }
+type RepairableString = string & { isWellFormed(): boolean; toWellFormed(): string }
 
 /**
  * The same value with each lone surrogate, in keys and strings at any depth, replaced by U+FFFD, and what is nested
@@ -17,7 +17,16 @@ type RepairableString = string & { toWellFormed(): string }
  */
 export function wellFormed<T>(value: T): T {
   // The shape stays; only strings change, except below the bound, where no typed field is.
-  return repaired(value, 0) as T
+  return isSendable(value, 0) ? value : (repaired(value, 0) as T)
+}
+
+/** Nearly everything is: asking first makes nothing. */
+function isSendable(value: unknown, depth: number): boolean {
+  if (typeof value === 'string') return (value as RepairableString).isWellFormed()
+  if (typeof value !== 'object' || value === null) return true
+  if (depth >= MAX_NESTING) return false
+  if (Array.isArray(value)) return value.every((item) => isSendable(item, depth + 1))
+  return Object.entries(value).every(([key, field]) => isSendable(key, depth) && isSendable(field, depth + 1))
 }
 
 function repaired(value: unknown, depth: number): unknown {
