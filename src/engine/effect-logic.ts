@@ -31,7 +31,7 @@ export interface EffectContext<I extends EffectInput> {
 export type Effect<I extends EffectInput> = (context: EffectContext<I>) => Promise<readonly EventDraft[]>
 
 /** A class for its getters: an object literal with getters is one of V8's slow ones, and each effect makes one. */
-class Started<I extends EffectInput> implements EffectContext<I> {
+class RunningEffect<I extends EffectInput> implements EffectContext<I> {
   readonly input: I
   readonly agent: Agent
   readonly self: symbol
@@ -65,7 +65,7 @@ export function effectLogic<I extends EffectInput>(
     if (agent === undefined) return
     return agent.scope.start(
       name,
-      (abort, self) => effect(new Started(input, agent, abort, self)),
+      (abort, self) => effect(new RunningEffect(input, agent, abort, self)),
       (outcome) => agent.post(...outcome),
       (error) => agent.fault(error, `effect ${name}`),
     )
