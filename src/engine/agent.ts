@@ -253,6 +253,11 @@ export class Agent implements MailboxOwner {
     return this.#mailbox.postLate(drafts)
   }
 
+  /** Posts events of which each stands on the one before; see {@link Mailbox.postChain}. */
+  postChain(...drafts: readonly EventDraft[]): Promise<Posted> {
+    return this.#mailbox.postChain(...drafts)
+  }
+
   /** The end of the run that is on, or of the last one. Rejects when the engine cannot go on with it. */
   ended(): Promise<EndedRun> {
     const { ended } = this.#digest

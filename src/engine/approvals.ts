@@ -12,7 +12,7 @@ import type { Agent } from './agent.ts'
 import type { ApprovalAnswer, ApprovalRequest } from './api.ts'
 import type { EngineCore } from './core.ts'
 import { refuseForTime } from './deadline.ts'
-import { Suspended } from './effects/suspended.ts'
+import { record } from './effects/suspended.ts'
 import { EngineError, messageOf } from './errors.ts'
 import { grant, grantScopeOf } from './grants.ts'
 import { notifyPerson } from './hooks/notification-hooks.ts'
@@ -61,7 +61,7 @@ export async function approvalFor(
   const { canUseTool, mayWait } = core.asking
   if (canUseTool === undefined && !mayWait) return undefined
   if (recorded === undefined)
-    await take(agent, { type: 'approval.requested', callId, reason: question.reason })
+    await record(agent, { type: 'approval.requested', callId, reason: question.reason })
   const request: ApprovalRequest = {
     approvalId: approvalIdOf(agent.id, callId),
     sessionId: agent.session.id,
@@ -94,7 +94,7 @@ export async function approvalFor(
     ...(answer.decision === 'deny' && answer.message !== undefined && { message: answer.message }),
     ...(answer.decision === 'allow' && answer.input !== undefined && { input: answer.input }),
   }
-  await take(agent, answered)
+  await record(agent, answered)
   if (answer.decision === 'allow' && answer.always === true) await grant(agent, question.suggestions, by)
   return answered
 }
@@ -120,9 +120,4 @@ function askHost(
     }
   }
   void ask()
-}
-
-async function take(agent: Agent, event: AgentEventOf<'approval.requested'> | Answered): Promise<void> {
-  if ((await agent.post(event)) === 'late')
-    throw new Suspended(`an approval of call ${event.callId} came too late`)
 }

@@ -39,6 +39,7 @@ interface Post {
   /** Asked when its turn has come, behind everything that was posted before. */
   readonly drafts: () => readonly EventDraft[]
   readonly isLast: boolean
+  readonly isChain: boolean
   readonly resolve: (posted: Posted) => void
   readonly reject: (error: unknown) => void
 }
@@ -66,6 +67,11 @@ export class Mailbox {
     return this.#enqueue(drafts, false)
   }
 
+  /** Posts events of which each stands on the one before: behind one that is late none is taken. */
+  postChain(...drafts: readonly EventDraft[]): Promise<Posted> {
+    return this.#enqueue(() => drafts, false, true)
+  }
+
   /**
    * Posts the last events that this mailbox takes: whatever comes behind them is late. `last` is asked for them when
    * everything before is durable or staged, and may give none.
@@ -83,9 +89,9 @@ export class Mailbox {
     if (this.#closed === 'open') this.#closed = 'closed'
   }
 
-  #enqueue(drafts: () => readonly EventDraft[], isLast: boolean): Promise<Posted> {
+  #enqueue(drafts: () => readonly EventDraft[], isLast: boolean, isChain = false): Promise<Posted> {
     return new Promise((resolve, reject) => {
-      this.#waiting.push({ drafts, isLast, resolve, reject })
+      this.#waiting.push({ drafts, isLast, isChain, resolve, reject })
       if (!this.#isPumping) this.#pump()
     })
   }
@@ -129,9 +135,12 @@ export class Mailbox {
     const done: (() => void)[] = []
     for (const post of posts) {
       let posted: Posted = 'late'
+      let isBroken = false
       for (const draft of post.drafts()) {
-        const staged = this.#closed === 'open' ? this.#owner.stage(draft) : 'late'
+        const staged: ReturnType<MailboxOwner['stage']> =
+          this.#closed === 'open' && !isBroken ? this.#owner.stage(draft) : 'late'
         posted = staged === 'late' ? 'late' : 'taken'
+        isBroken = post.isChain && staged === 'late'
         if (staged === 'late') this.#owner.late(draft)
         else {
           text += staged.text

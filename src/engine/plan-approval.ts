@@ -15,12 +15,12 @@ import { readToolEntries } from '../definitions/tool-entries.ts'
 import { isSameTool } from '../definitions/tool-names.ts'
 import type { Answer, Question } from '../effects/tools/ask-person.ts'
 import { ToolRefusal } from '../effects/tools/tool-refusal.ts'
-import type { AgentEventOf, EventDraft } from '../machines/agent/events.ts'
+import type { AgentEventOf } from '../machines/agent/events.ts'
 import { CallId } from '../machines/ids.ts'
 import type { Agent } from './agent.ts'
 import { askAbove, wordFor } from './ask-above.ts'
 import type { EngineCore } from './core.ts'
-import { Suspended } from './effects/suspended.ts'
+import { record } from './effects/suspended.ts'
 import { lacksMode, modeAtStart } from './mode.ts'
 import { modeInForce } from './permission.ts'
 
@@ -72,7 +72,7 @@ export async function showPlanAbove(
   if (recorded?.answered !== undefined) {
     const mode = PermissionMode.safeParse(recorded.answered.answer['mode'])
     if (mode.success && lacksMode(agent, recorded.answered))
-      await take(agent, modeFrom(core, agent, mode.data, recorded.answered.by))
+      await record(agent, modeFrom(core, agent, mode.data, recorded.answered.by))
     return recordedAnswer(recorded.answered)
   }
   if (question.kind !== 'plan') throw new ToolRefusal('There is nobody here who could answer.')
@@ -86,7 +86,7 @@ export async function showPlanAbove(
       throw new ToolRefusal(
         'A message has come that you have not read: it stands in front of your next step. Show your plan after it.',
       )
-    await take(agent, { type: 'question.asked', callId, place, about: 'plan' })
+    await record(agent, { type: 'question.asked', callId, place, about: 'plan' })
   }
   const key = requestIdOf(agent, callId)
   const letter = { text: question.plan, key, means: { kind: 'plan_approval_request' } as const }
@@ -94,7 +94,7 @@ export async function showPlanAbove(
   const message = word.kind === 'message' ? word.message : undefined
   const means = message?.means
   if (message === undefined || means?.kind !== 'plan_approval_response' || means.requestId !== key) {
-    await take(agent, { type: 'question.answered', callId, place, answer: { kind: 'none' }, by: 'engine' })
+    await record(agent, { type: 'question.answered', callId, place, answer: { kind: 'none' }, by: 'engine' })
     const why = word.kind === 'none' ? word.why : 'A message came in place of an answer: read it first.'
     throw new ToolRefusal(`${why} The plan is not approved, and plan mode stays on.`)
   }
@@ -112,7 +112,7 @@ export async function showPlanAbove(
     by,
     messageId: message.messageId,
   }
-  await take(
+  await record(
     agent,
     answered,
     ...(means.approve && means.mode !== undefined ? [modeFrom(core, agent, means.mode, by)] : []),
@@ -172,8 +172,4 @@ export function planVerdict(
   if (modeInForce(core, caller) === 'plan')
     return 'You are in plan mode yourself, so you cannot approve a plan: an agent gains nothing that whoever started it has not. Answer with approve false, or end your turn with the plan.'
   return { approve, mode: modeInForce(core, caller) }
-}
-
-async function take(agent: Agent, ...events: readonly EventDraft[]): Promise<void> {
-  if ((await agent.post(...events)) === 'late') throw new Suspended(`${events[0]?.type} came too late`)
 }

@@ -15,12 +15,12 @@ import type { PermissionMode } from '../definitions/permission-mode.ts'
 import type { Answer, AskPerson, Question } from '../effects/tools/ask-person.ts'
 import { planAnswer, questionsAnswer } from '../effects/tools/ask-person.ts'
 import { ToolRefusal } from '../effects/tools/tool-refusal.ts'
-import type { AgentEventOf, EventDraft } from '../machines/agent/events.ts'
+import type { AgentEventOf } from '../machines/agent/events.ts'
 import type { AgentId, CallId } from '../machines/ids.ts'
 import type { Agent } from './agent.ts'
 import type { QuestionAnswer, QuestionRequest } from './api.ts'
 import type { EngineCore } from './core.ts'
-import { Suspended } from './effects/suspended.ts'
+import { record } from './effects/suspended.ts'
 import { EngineError, messageOf } from './errors.ts'
 import { notifyPerson } from './hooks/notification-hooks.ts'
 import { lacksMode, modeAtStart, modeSaid } from './mode.ts'
@@ -101,7 +101,7 @@ async function ask(
     // Checked again by the tool: a log is a file.
     const answer = recorded.answered.answer as QuestionAnswer
     if (answer.kind === 'plan' && answer.approved && lacksMode(agent, recorded.answered))
-      await take(agent, modeAfterPlan(core, agent, answer.mode, recorded.answered.by))
+      await record(agent, modeAfterPlan(core, agent, answer.mode, recorded.answered.by))
     return answerOf(answer)
   }
   if (question.kind === 'plan' && agent.mode !== 'plan')
@@ -109,7 +109,7 @@ async function ask(
       `Plan mode is off (the permission mode is "${agent.mode}"), so no plan has to be approved. Go on with the task.`,
     )
   if (recorded === undefined)
-    await take(agent, { type: 'question.asked', callId, place, about: question.kind })
+    await record(agent, { type: 'question.asked', callId, place, about: question.kind })
   const request: QuestionRequest = {
     questionId: questionIdOf(agent.id, callId, place),
     sessionId: agent.session.id,
@@ -132,7 +132,7 @@ async function ask(
   )
   const { answer, by } = await waiting
   isOver()
-  await take(
+  await record(
     agent,
     { type: 'question.answered', callId, place, answer: { ...answer }, by },
     ...(answer.kind === 'plan' && answer.approved ? [modeAfterPlan(core, agent, answer.mode, by)] : []),
@@ -181,8 +181,4 @@ function askHost(core: EngineCore, request: QuestionRequest, signal: AbortSignal
     }
   }
   void put()
-}
-
-async function take(agent: Agent, ...events: readonly EventDraft[]): Promise<void> {
-  if ((await agent.post(...events)) === 'late') throw new Suspended(`${events[0]?.type} came too late`)
 }

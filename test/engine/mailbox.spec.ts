@@ -45,6 +45,26 @@ describe('mailbox', () => {
     expect(story).toEqual(['stage a', 'append a', 'apply a'])
   })
 
+  it('takes nothing of a chain behind what is late, and the rest of other posts', async () => {
+    const late = recordingOwner().owner
+    const { owner, story } = recordingOwner({
+      stage: (draft) => ('by' in draft && draft.by === 'b' ? 'late' : late.stage(draft)),
+    })
+    const mailbox = new Mailbox(owner)
+    expect(await mailbox.postChain(kill('a'), kill('b'), kill('c'), kill('d'))).toBe('late')
+    expect(await mailbox.post(kill('b'), kill('c'))).toBe('taken')
+    expect(story).toEqual([
+      'late b',
+      'late c',
+      'late d',
+      'append a',
+      'apply a',
+      'late b',
+      'append c',
+      'apply c',
+    ])
+  })
+
   it('applies nothing while the append is under way', async () => {
     const disk = deferred()
     const { owner, story } = recordingOwner({ append: () => disk.promise })
