@@ -1,7 +1,7 @@
 /**
  * `npm run simulate -- --seeds N [--from S] [--scenario NAME] [--fault NAME]`: simulates N sessions and checks all laws
  * after each step. A seed that fails is made small and printed, ready to become a file in `regressions/`.
- * `--seed S` plays one seed and prints its story; `--plan FILE` plays a kept plan.
+ * Ctrl-C stops behind the session that is on, and says what was found. `--seed S` plays one seed and prints its story; `--plan FILE` plays a kept plan.
  */
 import { readFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
@@ -49,7 +49,14 @@ async function simulateMany(count: number, from: number): Promise<void> {
   let crashes = 0
   let events = 0
   let failures = 0
-  for (let seed = from; seed < from + count; seed++) {
+  let done = 0
+  let isStopped = false
+  // A run of hours may be stopped and still says what it has found.
+  process.once('SIGINT', () => {
+    isStopped = true
+  })
+  for (let seed = from; seed < from + count && !isStopped; seed++) {
+    done += 1
     const outcome = await play(planFor(seed, values.scenario))
     steps += outcome.steps
     crashes += outcome.crashes
@@ -67,7 +74,7 @@ async function simulateMany(count: number, from: number): Promise<void> {
   }
   const seconds = (performance.now() - startedAt) / 1000
   console.log(
-    `${count} sessions from seed ${from}: ${failures === 0 ? 'all laws hold' : `${failures} failed`}; ` +
+    `${done} sessions from seed ${from}: ${failures === 0 ? 'all laws hold' : `${failures} failed`}; ` +
       `${steps} steps, ${events} events, ${crashes} crashes in ${seconds.toFixed(1)} s`,
   )
   if (failures > 0) process.exitCode = 1
