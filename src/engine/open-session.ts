@@ -91,7 +91,8 @@ async function bringBack(core: EngineCore, session: Session, options: ResumeOpti
   for (const loaded of tree) {
     const { agent, read, fate } = loaded
     const changed = fate === 'orphan' ? [] : await session.definitions.recall(agent.birth.plan)
-    const gone = [...runsThatNeverBegan(reading, agent), ...takenOver(agent)]
+    const neverBegan = runsThatNeverBegan(reading, agent)
+    const gone = [...neverBegan, ...withoutRuns(takenOver(agent), neverBegan)]
     const released = [...releases(gone), ...(given.get(agent) ?? [])]
     if (!unfinished.includes(loaded)) {
       if (released.length > 0) await agent.amend(read.state, released)
