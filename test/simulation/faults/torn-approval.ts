@@ -8,7 +8,7 @@ export const TORN_APPROVAL: Fault = {
   within: 20,
   scenario: 'plans',
   breakIt: () =>
-    replaceMethod(Agent.prototype, 'post', (post) => {
+    replaceMethod(Agent.prototype, 'postChain', (post) => {
       return function (this: Agent, ...drafts) {
         return post.call(this, ...drafts.filter(({ type }) => type !== 'mode.changed'))
       }
